@@ -29,11 +29,9 @@ from autograder.reports.terminal import feedback_text
 from autograder.results import Results, Status
 from autograder.stored_results import scores_of
 from autograder.submission.class_division import FindOptions, FoundSubmissions
-from autograder.submission.collect import find_all
-from autograder.submission.download_names import Source
-from autograder.submission.groups import Groups
-from autograder.submission.lazy_submissions import LazySubmissions
-from autograder.submission.roster import Roster, find_student
+from autograder.submission.collect import LazySubmissions, find_all
+from autograder.submission.names import Source
+from autograder.submission.roster import Groups, Roster, find_student
 
 if TYPE_CHECKING:  # nbgrader is an optional library
     from autograder.gradebook.course_gradebook import CourseGradebook

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from typer import Argument, Option
 
 from autograder.course_file import Isolation
-from autograder.submission.download_names import Source
+from autograder.submission.names import Source
 
 CourseOption = Annotated[
     Path | None,

@@ -15,8 +15,7 @@ from autograder.grading.provenance import outdated_results
 from autograder.reports.difference import compare, difference_lines
 from autograder.reports.explanation import explanation_lines, find_key, find_results
 from autograder.stored_results import read_record, scores_of
-from autograder.submission.groups import Groups
-from autograder.submission.roster import Roster, find_student
+from autograder.submission.roster import Groups, Roster, find_student
 
 app = typer.Typer()
 

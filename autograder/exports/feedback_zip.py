@@ -27,8 +27,8 @@ from autograder.reports.html import feedback_page
 from autograder.results import Results, SubmissionResult, add
 from autograder.sanitize import MAX_WORD, line
 from autograder.stored_results import SubmissionScore, scores_of
-from autograder.submission.download_names import ParsedName, parse_download_name, parse_name
-from autograder.submission.groups import Groups, Member
+from autograder.submission.names import ParsedName, parse_download_name, parse_name
+from autograder.submission.roster import Groups, Member
 
 Platform = Literal["canvas", "moodle"]
 

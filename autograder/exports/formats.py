@@ -17,7 +17,7 @@ from autograder.exports.moodle import moodle
 from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
 from autograder.results import Results
 from autograder.stored_results import read_record
-from autograder.submission.groups import Groups
+from autograder.submission.roster import Groups
 
 _Value = TypeVar("_Value")
 

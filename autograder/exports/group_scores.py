@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from autograder.errors import UsageError
 from autograder.exports.grade_table import GradeTable, StudentGrades, lms_number
-from autograder.submission.groups import Groups
+from autograder.submission.roster import Groups
 
 
 def share_scores(grades: GradeTable, groups: Groups) -> GradeTable:

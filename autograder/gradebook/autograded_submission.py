@@ -19,8 +19,7 @@ from autograder.reports.html import exercise_card, render
 from autograder.reports.plain import exercise_text
 from autograder.results import Status, SubmissionResult
 from autograder.submission import Submission
-from autograder.submission.files import SubmittedFile, UnusableFile
-from autograder.submission.module_text import from_utf16
+from autograder.submission.files import SubmittedFile, UnusableFile, from_utf16
 from autograder.submission.notebook import MAX_NOTEBOOK
 from autograder.submission.written_answers import NO_LAB, written_answers
 

@@ -21,8 +21,8 @@ from autograder.submission import Submission
 from autograder.submission.archive import MAX_TOTAL
 from autograder.submission.assemble import STAMP
 from autograder.submission.class_division import FoundSubmissions
+from autograder.submission.collect import SubmissionOutline
 from autograder.submission.files import StudentWork, SubmittedFile, UnusableFile, reason
-from autograder.submission.lazy_submissions import SubmissionOutline
 from autograder.submission.names import EARLIER, superseded
 from autograder.submission.roster import Person, Roster, person_of_nbgrader
 from autograder.times import LATE_MARK, parse_time

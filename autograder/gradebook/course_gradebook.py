@@ -23,7 +23,7 @@ from autograder.gradebook.grade_export import grade_table_of_gradebook, names_of
 from autograder.gradebook.writer import Writer
 from autograder.reports.feedback import counted
 from autograder.reports.term_report import ClassList
-from autograder.submission.lazy_submissions import LazySubmissions
+from autograder.submission.collect import LazySubmissions
 from autograder.submission.roster import Roster
 
 

@@ -40,7 +40,7 @@ from autograder.results import SubmissionResult
 from autograder.stored_results import ScoreChanges
 from autograder.submission import Submission
 from autograder.submission.assemble import FEEDBACK_KEY, STAMP
-from autograder.submission.lazy_submissions import SubmissionOutline
+from autograder.submission.collect import SubmissionOutline
 from autograder.times import parse_time
 
 READ_ONLY = 0o444  # nbgrader's permissions for graded files

@@ -6,13 +6,13 @@ from autograder.course import Stage
 from autograder.reports.class_report import GuessedChoice, GuessedQuestion, Guesses
 from autograder.submission import Submission
 from autograder.submission.files import UnusableFile
-from autograder.submission.guesses import (
+from autograder.submission.notebook import MAX_NOTEBOOK
+from autograder.submission.written_answers import (
     AnsweredQuestion,
     Prediction,
     answered_questions,
     guesses_in,
 )
-from autograder.submission.notebook import MAX_NOTEBOOK
 
 
 def class_guesses(stages: Iterable[Stage], submissions: Sequence[Submission]) -> Guesses:

@@ -30,7 +30,7 @@ from autograder.grading.outcomes import failed_grading
 from autograder.grading.provenance import Provenance
 from autograder.results import Results, SubmissionResult
 from autograder.submission import Submission
-from autograder.submission.lazy_submissions import stages_with_code
+from autograder.submission.collect import stages_with_code
 
 MIN_CHUNK = 50  # starting a process takes as long as grading this many submissions
 MAX_CHUNK = 400  # these are graded again if their worker dies; about 8 MB are sent together

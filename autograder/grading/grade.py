@@ -36,7 +36,7 @@ from autograder.sandbox.session import Session
 from autograder.sandbox.spawned_workers import Workers
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
-from autograder.submission.lazy_submissions import stages_with_code
+from autograder.submission.collect import stages_with_code
 
 SIGNAL_SECONDS = 0.5  # how often to check for Ctrl-C, which another thread may receive
 DIED = (

@@ -27,8 +27,8 @@ from autograder.results import FORMAT_VERSION, Results, Status, SubmissionResult
 from autograder.sandbox.isolation import choose_isolation
 from autograder.sanitize import identifier
 from autograder.stored_results import Place, StoredResults, SubmissionScore, matched
+from autograder.submission.collect import LazySubmissions
 from autograder.submission.files import reason
-from autograder.submission.lazy_submissions import LazySubmissions
 
 SUFFIX = ".journal"  # appended to the name of the record
 _HEAD = b'{"journal":1,"format_version":%d}\n' % FORMAT_VERSION

@@ -36,8 +36,8 @@ from autograder.reports.term_report import ClassList
 from autograder.results import Results, SubmissionResult, json_parts
 from autograder.stored_results import read_record, score_changes, scores_of
 from autograder.submission import Submission
-from autograder.submission.groups import Groups
-from autograder.submission.lazy_submissions import LazySubmissions
+from autograder.submission.collect import LazySubmissions
+from autograder.submission.roster import Groups
 
 REVIEW: Final = "review.csv"  # in the folder of the report
 GradeEach = Callable[..., Results]  # such as ``grade.grade_each``

@@ -21,7 +21,7 @@ from autograder.sandbox.isolation import choose_isolation
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import collect
-from autograder.submission.module_text import module_text
+from autograder.submission.files import module_text
 from autograder.suite.checks import spec_of
 from autograder.suite.student_proxy import Channel
 

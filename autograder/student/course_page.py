@@ -16,7 +16,7 @@ from autograder.reports.tensor_tables import TensorCell, TensorRow, TensorTable,
 from autograder.student.lab_outputs import Output, outputs_after_exercises
 from autograder.student.predictions import calibration, saved_guesses
 from autograder.student.progress import Progress, Task, first_open, tasks
-from autograder.submission.guesses import Prediction, answered_questions
+from autograder.submission.written_answers import Prediction, answered_questions
 
 if TYPE_CHECKING:  # it imports torch
     from autograder.student.stage_picture import PictureRows

@@ -12,8 +12,7 @@ from typing import Final, NamedTuple
 
 from autograder.errors import UsageError
 from autograder.sandbox.source_parts import bound_names
-from autograder.submission.exercise_cells import MAGIC
-from autograder.submission.source_lines import DEFINITION, lines_of, lines_of_node
+from autograder.submission.exercise_cells import DEFINITION, MAGIC, lines_of, lines_of_node
 
 _SETTING: Final = (ast.Assign, ast.AnnAssign, *filter(None, [getattr(ast, "TypeAlias", None)]))
 _IMPORT: Final = (ast.Import, ast.ImportFrom)

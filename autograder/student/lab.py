@@ -53,8 +53,8 @@ from autograder.student.predictions import (
 )
 from autograder.student.progress import digest_of
 from autograder.submission import collect
-from autograder.submission.guesses import Prediction, answers
 from autograder.submission.notebook import cell_name, saved_cells
+from autograder.submission.written_answers import Prediction, answers
 
 if TYPE_CHECKING:  # imports torch
     from autograder.companion import CompanionAnswer

@@ -32,8 +32,8 @@ from autograder.student.editor import vscode_files
 from autograder.student.environment import learners_guide
 from autograder.student.progress import PROGRESS_FILE, Progress, Task, digest_of
 from autograder.student.stub_update import updated
-from autograder.submission.module_text import from_utf16
-from autograder.submission.source_lines import lines_of, span_of
+from autograder.submission.exercise_cells import lines_of, span_of
+from autograder.submission.files import from_utf16
 
 DEFAULT: Final = "my-work"
 BUILT: Final = ("assignments", "source")  # folders of the course that `release` writes

@@ -13,7 +13,7 @@ from typing import Any
 
 from autograder.errors import AutograderError
 from autograder.sanitize import line
-from autograder.submission.module_text import module_text
+from autograder.submission.files import module_text
 
 MAX_ERROR = 200  # characters of an exception, on one line
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
-from autograder.submission.source_lines import DEFINITION
+from autograder.submission.exercise_cells import DEFINITION
 
 
 def used_names(text: str, name: str, others: Collection[str]) -> tuple[str, ...]:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from autograder.submission.files import UnusableFile, read_regular
-from autograder.submission.guesses import SURE, Prediction, RightChoice, asked, guesses_in
 from autograder.submission.notebook import MAX_NOTEBOOK
+from autograder.submission.written_answers import SURE, Prediction, RightChoice, asked, guesses_in
 
 CLEAR = 15  # percent between the confidence and the share of right guesses
 

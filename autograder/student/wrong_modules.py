@@ -10,7 +10,7 @@ import msgspec
 from autograder.results import Outcome, SubmissionResult
 from autograder.student.learner_code import LearnerCode
 from autograder.student.stage_picture import PictureRows, differs
-from autograder.submission.source_lines import lines_of, span_of
+from autograder.submission.exercise_cells import lines_of, span_of
 
 UNNAMED: Final = 5  # wrong modules to try until one has a named mistake
 # Takes a text and ranges of its lines; yields, for each change, a description and the new text.

@@ -27,9 +27,9 @@ from autograder.submission.files import (
     UnusableFile,
     abbreviated_list,
     in_sentence,
+    module_text,
     visible,
 )
-from autograder.submission.module_text import module_text
 from autograder.submission.names import (
     StageResolver,
     attempts,

@@ -1,13 +1,15 @@
 """Assigns the entries of a class to students; sets aside entries of unclear owners."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
 from autograder.course import Stage
-from autograder.errors import UnclearDownloadError
+from autograder.errors import UnclearDownloadError, UsageError
 from autograder.sanitize import name_and_id
 from autograder.submission.assemble import (
     Submission,
@@ -15,14 +17,215 @@ from autograder.submission.assemble import (
     submissions,
     without_files_of,
 )
-from autograder.submission.download_names import TITLES, ParsedName, Source
-from autograder.submission.entries import looks_like_class
-from autograder.submission.files import StudentWork, in_sentence, visible
-from autograder.submission.groups import Groups
-from autograder.submission.names import StageResolver
-from autograder.submission.place import Entry, Named, open_entries
-from autograder.submission.recognition import Download
-from autograder.submission.roster import Person, Roster
+from autograder.submission.files import StudentWork, UnusableFile, in_sentence, visible
+from autograder.submission.names import (
+    TITLES,
+    ParsedName,
+    Source,
+    StageResolver,
+    parse_name,
+    parse_repository,
+    shared_prefix,
+    student_id,
+)
+from autograder.submission.place import (
+    Entry,
+    Named,
+    holds_stages,
+    holds_submission,
+    looks_like_class,
+    open_entries,
+)
+from autograder.submission.roster import Groups, Person, Roster
+
+METADATA: Final = "submission_metadata.yml"
+_MAX_METADATA = 64 * 2**20  # bytes; it also holds the output of each of Gradescope's tests
+
+
+def read_submitters(entries: Sequence[Entry]) -> Mapping[str, list[ParsedName]] | None:
+    """Return the students of each folder by its name; None if *entries* are not an export.
+
+    Raises ``UsageError`` if the metadata can't be read.
+    """
+    files = [entry.list_files()[0] for entry in entries if entry.name == METADATA]
+    if not files or not files[0]:
+        return None
+    import yaml  # noqa: PLC0415  # an optional library
+
+    try:
+        text = files[0][0].read(_MAX_METADATA)
+        loaded = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # both are safe
+    except (UnusableFile, yaml.YAMLError, ValueError) as error:
+        msg = f"{METADATA} can't be read ({error}). Download the export from Gradescope again."
+        raise UsageError(msg) from None
+    if not isinstance(loaded, dict):
+        msg = f"{METADATA} is not Gradescope's: it lists no submissions. Download it again."
+        raise UsageError(msg)
+    return {str(folder): _submitters(data) for folder, data in loaded.items()}
+
+
+def _submitters(data: Any) -> list[ParsedName]:
+    found = data.get(":submitters") if isinstance(data, dict) else None
+    people = [person for person in found or () if isinstance(person, dict)]
+    return [parsed for person in people if (parsed := _student(person))]
+
+
+def _student(person: Mapping[str, object]) -> ParsedName | None:
+    """Return the student by the institution's id, else by the address, else by the name."""
+    sid, email, name = (str(person.get(f":{key}") or "") for key in ("sid", "email", "name"))
+    chosen = sid or email or name
+    if not chosen:
+        return None
+    student = student_id(chosen)
+    return ParsedName(student=student, file="", platform="gradescope", name=name, email=email)
+
+
+_ORDER: Final[tuple[Source, ...]] = ("canvas", "moodle", "nbgrader", "github")
+_FOLDERS: Final = {"nbgrader", "github"}  # platforms with a folder for each student
+
+
+class Download(msgspec.Struct, frozen=True, kw_only=True):
+    """The entries of a class; *owners* returns the students of an entry, by its name."""
+
+    entries: Sequence[Entry]
+    platform: str  # a key of ``TITLES``; "" for a folder with one entry for each student
+    owners: Callable[[Entry], list[ParsedName]]
+    prefix: str = ""  # before the logins of GitHub Classroom
+
+
+class Recognizer:
+    """Recognizes the download at a path called *label*, which has *entries*."""
+
+    def __init__(
+        self, label: str, entries: Sequence[Entry], resolver: StageResolver, roster: Roster | None
+    ) -> None:
+        self._label = visible(label)
+        self._entries = entries
+        self._resolver = resolver
+        self._roster = roster
+
+    def recognize(self, source: Source | None) -> Download | None:
+        """Return the download, from *source* if it is given; None if it is one submission.
+
+        Raises ``UnclearDownloadError`` if only some entries fit a platform, or none fits *source*.
+        """
+        if source is None:
+            is_export = any(entry.name == METADATA for entry in self._entries)
+            source = "folder" if is_export else self._decide()
+        if source == "folder":
+            return self._folder()
+        if True not in self._votes(source):
+            if source == "nbgrader" and holds_submission(self._entries, self._resolver):
+                return None
+            raise UnclearDownloadError(self._nothing_fits(source))
+        return Download(
+            entries=self._entries,
+            platform=source,
+            owners=lambda entry: self._owners(source, entry),
+            prefix=(self._prefix or "") if source == "github" else "",
+        )
+
+    def _decide(self) -> Source:
+        """Return the platform that every entry fits, else ``folder``."""
+        # Repositories may contain folders of stages, as in nbgrader: then logins decide.
+        order: tuple[Source, ...] = ("github", *_ORDER) if self._login_prefix else _ORDER
+        votes = {platform: self._votes(platform) for platform in order}
+        for platform, fits in votes.items():
+            if True in fits and False not in fits:
+                return platform
+        for platform, fits in votes.items():
+            # A student's own folders may share a prefix, or contain folders of stages.
+            if fits.count(True) > (fits.count(False) if platform in _FOLDERS else 0):
+                raise UnclearDownloadError(self._unclear(platform, fits))
+        return "folder"
+
+    def _votes(self, platform: Source) -> list[bool | None]:
+        return [self._vote(platform, entry) for entry in self._entries]
+
+    def _vote(self, platform: Source, entry: Entry) -> bool | None:
+        """Return whether *entry* fits *platform*; None if it abstains."""
+        if self._parse(platform, entry):
+            return platform != "nbgrader" or holds_stages(entry, self._resolver) or None
+        may_be_note = platform in _FOLDERS and entry.kind == "other"
+        return None if may_be_note or not entry.is_readable else False
+
+    def _parse(self, platform: Source, entry: Entry) -> ParsedName | None:
+        if platform not in _FOLDERS:
+            return parse_name(entry.name, platform)
+        if entry.kind != "folder" or self._resolver.stage_named(entry.name):
+            return None
+        if platform == "nbgrader":
+            return entry.plain_name()
+        return None if self._prefix is None else parse_repository(entry.name, self._prefix)
+
+    @cached_property
+    def _prefix(self) -> str | None:
+        """The prefix of GitHub Classroom's repositories; None if it is unknown."""
+        if self._login_prefix is not None:
+            return self._login_prefix
+        return shared_prefix(self._folders) or None
+
+    @cached_property
+    def _login_prefix(self) -> str | None:
+        """The prefix before the logins of the roster; None if no folder is named after one."""
+        return self._roster.prefix_of(self._folders) if self._roster else None
+
+    @property
+    def _folders(self) -> list[str]:
+        return [entry.name for entry in self._entries if entry.kind == "folder"]
+
+    def _owners(self, platform: Source, entry: Entry) -> list[ParsedName]:
+        """Return the owner of *entry*; an entry that can't be read keeps its own name."""
+        if parsed := self._parse(platform, entry):
+            return [parsed]
+        return [] if entry.is_readable else [entry.plain_name()]
+
+    def _folder(self) -> Download | None:
+        """Return an export of Gradescope, or one entry for each student; None: one submission."""
+        submitters = read_submitters(self._entries)
+        if submitters is None:
+            if holds_submission(self._entries, self._resolver):
+                return None
+            return Download(entries=self._entries, platform="", owners=_plain_owner)
+        return Download(
+            entries=[entry for entry in self._entries if entry.name != METADATA],
+            platform="gradescope",
+            owners=lambda entry: submitters.get(entry.name) or _plain_owner(entry),
+        )
+
+    def _unclear(self, platform: Source, votes: Sequence[bool | None]) -> str:
+        odd = [
+            entry.name for entry, vote in zip(self._entries, votes, strict=True) if vote is False
+        ]
+        title = TITLES[platform]
+        number = votes.count(True)
+        some = "1 name is" if number == 1 else f"{number} names are"
+        return (
+            f"{self._label}: {some} as {title} makes them, but not {_shown(odd)}. Nothing was "
+            f"graded or collected. If it is a download from {title}, add --from {platform}; if "
+            "each entry is one student's, add --from folder."
+        )
+
+    def _nothing_fits(self, source: Source) -> str:
+        names = [entry.name for entry in self._entries]
+        hint = f"Pass what you downloaded from {TITLES[source]}, or leave out --from."
+        if source == "github":
+            hint = (
+                "The folders have to share a prefix that ends in a hyphen; for a single folder, "
+                "pass Classroom's roster with --roster."
+            )
+        is_as = f"no name is as {TITLES[source]} makes them"
+        return f"{self._label}: {is_as}, such as {_shown(names) or 'none at all'}. {hint}"
+
+
+def _plain_owner(entry: Entry) -> list[ParsedName]:
+    return [entry.plain_name()] if entry.is_work else []
+
+
+def _shown(names: Sequence[str]) -> str:
+    """Return two of *names*, safe to print."""
+    return " and ".join(map(visible, names[:2]))
+
 
 _LOOK = "Set aside and not graded: look at it, and pass the correct submission to this command."
 _MAX_NAMED = 5  # names in a sentence

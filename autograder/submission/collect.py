@@ -17,9 +17,11 @@ stage's name, then by the file's name, then by the stage that the caller names.
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Self, overload
 
+import msgspec
 from msgspec.structs import replace
 
 from autograder.course import COURSE_FILE, Stage
@@ -30,23 +32,24 @@ from autograder.submission.class_division import (
     ClassDivision,
     FindOptions,
     FoundSubmissions,
+    Recognizer,
     not_in_roster,
 )
-from autograder.submission.download_names import ParsedName, parse_download_name
-from autograder.submission.entries import entries_of, packed_entries, unreadable_path
-from autograder.submission.files import UnusableFile, visible
-from autograder.submission.names import StageResolver, student_id
+from autograder.submission.files import StudentWork, UnusableFile, visible
+from autograder.submission.names import ParsedName, StageResolver, parse_download_name, student_id
 from autograder.submission.place import (
     ZIP,
     Entry,
+    entries_of,
     entry_at,
     is_archive,
     is_code,
     is_folder,
     open_work,
+    packed_entries,
     repack,
+    unreadable_path,
 )
-from autograder.submission.recognition import Recognizer
 
 SUBMITTED = "submitted"  # nbgrader's folder in a course, with a folder for each student
 
@@ -235,3 +238,105 @@ def _student_of_folder(folders: Iterable[Path], resolver: StageResolver) -> Pars
     names = (folder.name for folder in folders if folder.name)
     own = (name for name in names if resolver.stage_named(name) is None)
     return next(map(parse_download_name, own), None)
+
+
+Change = Callable[[Submission], Submission]
+
+
+class SubmissionOutline(msgspec.Struct, frozen=True, kw_only=True):
+    """The data about a submission that does not need its bytes."""
+
+    student: str
+    stage: str
+    digest: str
+    has_code: bool
+    is_late: bool
+
+    @classmethod
+    def of(cls, submission: Submission) -> Self:
+        """Return the outline of *submission*."""
+        return cls(
+            student=submission.student,
+            stage=submission.stage,
+            digest=submission.digest,
+            has_code=submission.code is not None,
+            is_late=submission.is_late,
+        )
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """A submission, which is read again from the files of its student."""
+
+    place: FoundSubmissions
+    work: StudentWork
+    outline: SubmissionOutline
+
+
+class LazySubmissions(Sequence[Submission]):
+    """The submissions of several places, in order; ``of`` reads each of them once."""
+
+    def __init__(
+        self, rows: Sequence[_Row], change: Change = lambda submission: submission
+    ) -> None:
+        self._rows = rows
+        self._change = change
+        self._last: tuple[StudentWork | None, list[Submission]] = None, []
+
+    @classmethod
+    def of(cls, places: Iterable[FoundSubmissions]) -> Self:
+        """List the submissions of *places*."""
+        return cls(
+            [
+                _Row(place, work, SubmissionOutline.of(submission))
+                for place in places
+                for work in place.works
+                for submission in place.submissions_to_grade(work)
+            ]
+        )
+
+    def outlines(self) -> Iterator[SubmissionOutline]:
+        """Yield the outline of each submission without reading it again."""
+        return (row.outline for row in self._rows)
+
+    def subset(self, indices: Iterable[int]) -> "LazySubmissions":
+        """Return only the submissions at *indices*."""
+        return LazySubmissions([self._rows[index] for index in indices], self._change)
+
+    def changed_by(self, change: Change) -> "LazySubmissions":
+        """Return the same submissions; *change* is applied to each when it is read."""
+        return LazySubmissions(self._rows, change)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Submission: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Submission]: ...
+
+    def __getitem__(self, index: int | slice) -> Submission | Sequence[Submission]:
+        """Read a submission; raise ``UsageError`` if its files have changed."""
+        if isinstance(index, slice):
+            return LazySubmissions(self._rows[index], self._change)
+        row = self._rows[index]
+        known = row.outline
+        for submission in self._read(row):
+            if submission.stage == known.stage and (submission.code is not None) == known.has_code:
+                return self._change(submission)
+        who = " ".join(filter(None, [known.student, known.stage]))
+        msg = f"The files of {who} changed while the class was graded. Run the same command again."
+        raise UsageError(msg)
+
+    def _read(self, row: _Row) -> list[Submission]:
+        """Read all submissions of the student of *row*, and keep them for the other stages."""
+        if self._last[0] is not row.work:
+            self._last = row.work, list(row.place.submissions_to_grade(row.work))
+        return self._last[1]
+
+
+def stages_with_code(submissions: Sequence[Submission]) -> set[str]:
+    """Return the stages for which code was submitted, without reading lazy submissions again."""
+    if isinstance(submissions, LazySubmissions):
+        return {outline.stage for outline in submissions.outlines() if outline.has_code}
+    return {submission.stage for submission in submissions if submission.code is not None}

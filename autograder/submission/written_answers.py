@@ -3,19 +3,174 @@
 An answer is blank if its cell is there and unchanged, and nothing else in the lab is the student's.
 """
 
+import ast
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Final
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from autograder.course import LAB, Stage
+from autograder.errors import CourseError
 from autograder.results import Flag, FlagKind
+from autograder.sanitize import MAX_SENTENCE, line, lines
 from autograder.submission.exercise_cells import is_for_browser
-from autograder.submission.files import SubmittedFile, UnusableFile
-from autograder.submission.guesses import PREDICT
+from autograder.submission.files import SubmittedFile, UnusableFile, read_regular
 from autograder.submission.names import is_lab
 from autograder.submission.notebook import MAX_NOTEBOOK, cell_name, saved_cells, student_cells
+
+ANSWERS = "predictions.toml"
+PREDICT = "lab.predict("  # in each cell that asks
+HOW = "Choose below, or write your guess into this cell and run it again, for example:"
+GUESSED = re.compile(r"Your guess: (\d{1,3}), (\d{1,3}) % sure\.")
+MOST = 50  # guesses of one lab
+MOST_TEXT = 1_500  # characters of a question with its choices
+SURE = 100  # percent; nobody can be surer
+
+
+class Prediction(NamedTuple):
+    """A question with its choices; *guess* counts from 1, and is 0 without one."""
+
+    question: str
+    choices: tuple[str, ...]
+    guess: int = 0
+    sure: int = 0  # percent
+
+    def __repr__(self) -> str:
+        listed = (f"  {number}  {choice}" for number, choice in enumerate(self.choices, start=1))
+        return "\n".join((self.question, *listed, self.last_line))
+
+    def _repr_html_(self) -> str:
+        listed = "".join(f"<li>{escape(choice)}</li>" for choice in self.choices)
+        return f"<b>{escape(self.question)}</b><ol>{listed}</ol>{escape(self.last_line)}"
+
+    @property
+    def last_line(self) -> str:
+        """The guess, or how to make one."""
+        if self.guess:
+            return f"Your guess: {self.guess}, {self.sure} % sure."
+        return f"{HOW} guess={len(self.choices)}, sure=70"
+
+
+class RightChoice(NamedTuple):
+    """The number of the right choice, from 1, and a *text* in Markdown about the reason."""
+
+    right: int
+    text: str
+
+
+def answers(stage: Path) -> dict[str, RightChoice]:
+    """Return the answers of the stage in the folder *stage*, by name; none without the file.
+
+    Raises ``CourseError`` if the file can't be read.
+    """
+    file = stage / ANSWERS
+    try:
+        tables = tomllib.loads(file.read_text("utf-8"))
+        return {
+            name: RightChoice(int(table["right"]), str(table["text"]))
+            for name, table in tables.items()
+        }
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        msg = f"{file} can't be read: {error}. `autograder start` restores it."
+        raise CourseError(msg) from error
+
+
+def guesses_in(lab: bytes) -> list[Prediction]:
+    """List the guesses in the outputs of the notebook *lab*; empty if it can't be read."""
+    try:
+        return list(_guesses(student_cells(lab, "")))[:MOST]
+    except (UnusableFile, TypeError, AttributeError):  # outputs may hold anything
+        return []
+
+
+def _guesses(cells: list[dict[str, Any]]) -> Iterator[Prediction]:
+    """Yield the guesses that the *cells* show."""
+    for cell in cells:
+        if PREDICT in cell["source"]:
+            for output in cell["outputs"] or []:
+                text = "".join((output.get("data") or {}).get("text/plain") or "")
+                yield from _guess(text)
+
+
+def _guess(text: str) -> Iterator[Prediction]:
+    """Yield the prediction that *text*, the output of a cell, shows with a guess."""
+    shown = lines(text, MOST_TEXT).splitlines()
+    question, listed, last = "".join(shown[:1]), shown[1:-1], "".join(shown[-1:])
+    choices = tuple(line(one.strip().partition("  ")[2], MAX_SENTENCE) for one in listed)
+    found = GUESSED.fullmatch(last)
+    if found and 1 <= int(found[1]) <= len(choices) and int(found[2]) <= SURE:
+        yield Prediction(question, choices, int(found[1]), int(found[2]))
+
+
+def questions_in(lab: bytes) -> dict[str, Prediction]:
+    """Map the names of answers to the questions of the notebook *lab*; empty if it can't be read.
+
+    Each question has the texts with which ``guesses_in`` reads it.
+    """
+    try:
+        sources = [cell["source"] for cell in student_cells(lab, "")]
+    except UnusableFile:
+        return {}
+    return {
+        name: read._replace(guess=0)
+        for source in sources
+        if PREDICT in source
+        for name, asked in _asked(source)
+        for read in _guess(repr(asked._replace(guess=1)))
+    }
+
+
+def _asked(source: str) -> Iterator[tuple[str, Prediction]]:
+    """Yield the name of the answer and the question of each call of ``predict`` in *source*."""
+    try:
+        calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+        for call in calls:
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "predict":
+                question, choices = map(ast.literal_eval, call.args)
+                names = [one.value for one in call.keywords if one.arg == "name"]
+                yield str(ast.literal_eval(names[0])), asked(question, choices)
+    except (SyntaxError, ValueError, TypeError, AttributeError, LookupError, RecursionError):
+        return  # an edited cell, or one whose texts are computed
+
+
+def asked(question: str, choices: Iterable[str]) -> Prediction:
+    """Return the *question* with its *choices*, each on one line, without a guess."""
+    return Prediction(" ".join(question.split()), tuple(" ".join(one.split()) for one in choices))
+
+
+class AnsweredQuestion(NamedTuple):
+    """A question of a lab, with the number of its right choice, from 1."""
+
+    asked: Prediction
+    right: int
+
+    def latest(self, guesses: Sequence[Prediction]) -> Prediction | None:
+        """Return the last of *guesses* that is about this question."""
+        return next((one for one in reversed(guesses) if one[:2] == self.asked[:2]), None)
+
+
+def answered_questions(stage: Stage) -> list[AnsweredQuestion]:
+    """List the questions of the lab of *stage* that have an answer; none if it can't be read.
+
+    Raises ``CourseError`` if the answers can't be read.
+    """
+    known = answers(stage.source)
+    try:
+        questions = questions_in(read_regular(stage.lab, MAX_NOTEBOOK)) if known else {}
+    except UnusableFile:
+        return []
+    return [
+        AnsweredQuestion(question, known[name].right)
+        for name, question in questions.items()
+        if name in known and 1 <= known[name].right <= len(question.choices)
+    ]
+
 
 NO_LAB = f"No {LAB} was submitted"  # begins a notice
 WAITS = "for your instructor, who reads the file."  # ends a notice

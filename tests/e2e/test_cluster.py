@@ -20,8 +20,7 @@ from autograder.grading.grade import grade
 from autograder.grading.journal import Journal, grade_with_journal
 from autograder.results import Results, Status, SubmissionResult, to_json
 from autograder.sandbox.isolation import detect_capabilities
-from autograder.submission.collect import find
-from autograder.submission.lazy_submissions import LazySubmissions
+from autograder.submission.collect import LazySubmissions, find
 from tests.e2e.dask_cluster import DaskCluster, wait_until
 from tests.kit.commands import forget_suites
 from tests.kit.factories import SOLUTION, STAGE, course_files, write_files

@@ -26,11 +26,9 @@ from autograder.errors import UsageError
 from autograder.gradebook.collection import write_work
 from autograder.results import from_json
 from autograder.submission.class_division import FindOptions, FoundSubmissions
-from autograder.submission.collect import find
-from autograder.submission.download_names import LMS, parse_name
+from autograder.submission.collect import LazySubmissions, find
 from autograder.submission.files import is_hidden_or_generated, visible
-from autograder.submission.lazy_submissions import LazySubmissions
-from autograder.submission.names import comparison_key, student_id
+from autograder.submission.names import LMS, comparison_key, parse_name, student_id
 from autograder.submission.roster import Person, Roster
 
 EXAMPLES = os.environ.get("AUTOGRADER_FUZZ_EXAMPLES")

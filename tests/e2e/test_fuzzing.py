@@ -26,12 +26,12 @@ from autograder.sandbox import protocol
 from autograder.sandbox.protocol import BadMessageError, Batch, Problem, Reply, Request, TensorValue
 from autograder.sandbox.tensors import DTYPES, decode, decode_tensor
 from autograder.submission.archive import ClassArchive, open_archive
-from autograder.submission.download_names import parse_download_name
 from autograder.submission.files import SubmittedFile, UnusableFile
 from autograder.submission.names import (
     MAX_STUDENT,
     StageResolver,
     original_stem,
+    parse_download_name,
     student_id,
 )
 from autograder.submission.notebook import MAX_CODE, code_cells, student_cells

@@ -24,7 +24,7 @@ from nbgrader.nbgraderformat import MetadataValidator
 from autograder import course as courses
 from autograder.course import SHARED, Stage
 from autograder.grading.suite_runner import open_suites
-from autograder.submission.guesses import answered_questions, answers
+from autograder.submission.written_answers import answered_questions, answers
 
 COURSE = courses.load(Path(__file__).parents[2])
 CELL_SECONDS = 120  # a kernel's first check waits for torch, on a busy machine

@@ -23,7 +23,7 @@ from autograder.exports.grade_table import (
     StudentGrades,
 )
 from autograder.results import Results
-from autograder.submission.groups import Groups, Member
+from autograder.submission.roster import Groups, Member
 from tests.kit.factories import HOSTILE_TEXTS, MakeCheck, MakeResults, MakeSubmission
 from tests.kit.importers import canvas_reads, moodle_reads
 

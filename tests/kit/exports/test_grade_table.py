@@ -18,7 +18,7 @@ from autograder.exports.grade_table import (
     settle_ungraded,
 )
 from autograder.results import SubmissionResult
-from autograder.submission.download_names import parse_download_name
+from autograder.submission.names import parse_download_name
 from tests.kit.factories import MakeCheck, MakeResults, MakeSubmission, table_of_rows
 
 

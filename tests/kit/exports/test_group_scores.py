@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from autograder.errors import UsageError
 from autograder.exports.grade_table import GradeTable, StageColumn
 from autograder.exports.group_scores import share_scores
-from autograder.submission.groups import Groups, Member
+from autograder.submission.roster import Groups, Member
 from tests.kit.factories import row, table_of_rows
 
 MEMBERS = {

@@ -11,7 +11,7 @@ from autograder.course import Course
 from autograder.gradebook.collection import roster_of_gradebook
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.submission.collect import find
-from autograder.submission.download_names import parse_download_name
+from autograder.submission.names import parse_download_name
 from tests.kit.commands import run
 from tests.kit.factories import SOLUTION, STAGE
 

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 
 from autograder.course import Course
 from autograder.gradebook.course_gradebook import CourseGradebook
-from autograder.submission.collect import find
-from autograder.submission.lazy_submissions import LazySubmissions
+from autograder.submission.collect import LazySubmissions, find
 from tests.kit.factories import SOLUTION, STAGE, Made, StudentWork, WriteBook, add_settings, query
 
 ROSTER = "id,first_name,last_name,lms_user_id\nada,Ada,Lovelace,7\n"

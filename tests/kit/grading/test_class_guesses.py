@@ -10,10 +10,9 @@ from autograder.grading.run import Run, RunOptions
 from autograder.reports.class_report import GuessedChoice, GuessedQuestion
 from autograder.results import Results, Status, SubmissionResult
 from autograder.submission import Submission
-from autograder.submission.collect import find
+from autograder.submission.collect import LazySubmissions, find
 from autograder.submission.files import SubmittedFile, check_size
-from autograder.submission.guesses import Prediction
-from autograder.submission.lazy_submissions import LazySubmissions
+from autograder.submission.written_answers import Prediction
 from tests.kit.factories import SOLUTION, cell, notebook
 
 CALL = 'lab.predict("Why?", ["so", "thus"], name="why")'

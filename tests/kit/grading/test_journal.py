@@ -14,8 +14,7 @@ from autograder.errors import UsageError
 from autograder.grading.journal import Journal, grade_with_journal, journal_of
 from autograder.grading.provenance import Provenance
 from autograder.results import Results, Status, SubmissionResult, to_json
-from autograder.submission.collect import find
-from autograder.submission.lazy_submissions import LazySubmissions
+from autograder.submission.collect import LazySubmissions, find
 from tests.kit.factories import SOLUTION
 from tools.records import without_times
 

@@ -13,8 +13,7 @@ from autograder.reports.html import GENERATOR
 from autograder.reports.term_report import ClassList
 from autograder.results import Results, Status, SubmissionResult, to_json
 from autograder.stored_results import read_record
-from autograder.submission.collect import find
-from autograder.submission.lazy_submissions import LazySubmissions
+from autograder.submission.collect import LazySubmissions, find
 from tests.kit.factories import SOLUTION
 
 NO_FILES = RunOptions()

@@ -8,7 +8,7 @@ import pytest
 from autograder.errors import AutograderError, CourseError
 from autograder.student.lab import Lab
 from autograder.student.predictions import calibration, checked, saved_guesses
-from autograder.submission.guesses import Prediction, answers
+from autograder.submission.written_answers import Prediction, answers
 
 QUESTION = "Which tokens change?"
 CHOICES = ("all of them", "the last one", "none")

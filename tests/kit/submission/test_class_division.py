@@ -6,8 +6,7 @@ from msgspec.structs import replace
 from autograder.errors import UnclearDownloadError
 from autograder.submission.class_division import FindOptions
 from autograder.submission.collect import find
-from autograder.submission.groups import Groups, Member
-from autograder.submission.roster import Person, Roster
+from autograder.submission.roster import Groups, Member, Person, Roster
 
 MODULE = "self_attention.py"
 ADA = Person(

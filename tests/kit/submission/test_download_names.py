@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.submission.download_names import (
+from autograder.submission.names import (
     known_prefix,
     parse_download_name,
     parse_name,

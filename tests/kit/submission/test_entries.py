@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.errors import UsageError
-from autograder.submission.entries import entries_of
+from autograder.submission.place import entries_of
 
 
 def test_a_folder_has_its_visible_entries(write, class_):

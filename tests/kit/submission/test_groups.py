@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import UsageError
-from autograder.submission.groups import Groups
+from autograder.submission.roster import Groups
 
 HEAD = "name,canvas_user_id,user_id,login_id,sections,group_name,canvas_group_id,group_id\n"
 ROWS = (

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from autograder.submission.guesses import (
+from autograder.submission.written_answers import (
     Prediction,
     answered_questions,
     guesses_in,

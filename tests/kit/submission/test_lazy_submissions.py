@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.errors import UsageError
-from autograder.submission.collect import find
-from autograder.submission.lazy_submissions import LazySubmissions, stages_with_code
+from autograder.submission.collect import LazySubmissions, find, stages_with_code
 from tests.kit.submission.conftest import SOLVED
 
 

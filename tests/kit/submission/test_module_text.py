@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from autograder.submission.module_text import module_text
+from autograder.submission.files import module_text
 
 WORK = "def attend(x):\n    return 'é'\n"
 FENCE = (

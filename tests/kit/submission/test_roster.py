@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import UsageError
-from autograder.submission.download_names import parse_download_name
+from autograder.submission.names import parse_download_name
 from autograder.submission.roster import Roster, find_student
 
 CANVAS = (
