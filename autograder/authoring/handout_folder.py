@@ -1,15 +1,185 @@
 """Writes the folder that a class receives: a wheel with the stages, START_HERE.md, perhaps labs."""
 
+import json
+import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, unquote, urlsplit
 
-from autograder.authoring import browser_labs, release, wheels
-from autograder.authoring.guide import guide
+from autograder.authoring import release, wheels
+from autograder.authoring.lab_notebook import decode, encode
+from autograder.authoring.release import guide
 from autograder.course import ASSIGNMENTS, GUIDE, Course, Stage
 from autograder.disk import replace_file
 from autograder.errors import CourseError, UsageError
+from autograder.submission.exercise_cells import BADGE, OPENING, exercise_cell
+
+LABS_FOLDER: Final = "labs"
+KEY: Final = "attention_course_kit"  # of the notebook's metadata: the addresses
+PICTURE: Final = "https://colab.research.google.com/assets/colab-badge.svg"
+COLAB: Final = "https://colab.research.google.com"
+TOOLS: Final = "matplotlib ipywidgets"  # most services have them; pip keeps those that it finds
+ABOUT: Final = (
+    "{badge}({picture})]({colab})\n\n"
+    "This copy of the lab needs a browser only.\n"
+    "Run the first cell below, and then the others in order.\n"
+    "Write each exercise in its cell with `%%exercise`: "
+    "running the cell writes your code into the module and checks it.\n"
+    "Where the lab tells you to open the module and save it, use this cell instead.\n"
+    'To begin an exercise again, run `lab.reset("NAME")` in a new cell.\n\n'
+    "Keep a copy of this notebook (in Colab: *File*, *Save a copy in Drive*), "
+    "because the machine that runs it is deleted after some time.\n"
+    "On a new machine, run the first cell, the cell with `lab = Lab(...)`, and your exercises "
+    "again: your code is back."
+)
+START: Final = """\
+{opening}
+%pip install --quiet "{wheel}" {tools}
+
+from autograder.student.notebook_place import begin
+
+begin("{stage}")"""
+
+
+class Addresses(NamedTuple):
+    """The address of the folder that holds the *wheel*, and of the one that holds the *labs*."""
+
+    wheel: str
+    labs: str
+
+
+def checked_addresses(wheel: str, labs: str, name: str) -> Addresses:
+    """Return the addresses of the folders of the file *wheel*, which must be *name*, and *labs*.
+
+    Raises ``UsageError`` for an address that pip or Colab can't open.
+    """
+    wheel = _checked("--wheel-url", wheel, {"https", "http", "file"})
+    labs = _checked("--labs-url", labs, {"https", "http"})
+    folder, _, last = wheel.rpartition("/")
+    if last.endswith(".whl"):
+        if unquote(last) != name:
+            msg = (
+                f"--wheel-url ends in {last}, but the wheel is {name}, and pip refuses a wheel "
+                f"under a different name. Upload it under its name, and give its folder: {folder}/"
+            )
+            raise UsageError(msg)
+        wheel = folder
+    if urlsplit(wheel).netloc == "github.com":  # `blob` and `tree` are pages about files
+        wheel = re.sub(r"^(https?://github\.com/[^/]+/[^/]+)/(?:blob|tree)/", r"\1/raw/", wheel)
+    colab_address(labs, "")  # raises
+    return Addresses(wheel, labs)
+
+
+def remembered_addresses(folder: Path) -> Addresses | None:
+    """Return the addresses in the labs of the hand-out *folder*; None if it has no labs."""
+    for file in sorted((folder / LABS_FOLDER).glob("*.ipynb")):
+        try:
+            return Addresses(**json.loads(file.read_bytes())["metadata"][KEY])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return None
+
+
+def colab_address(labs: str, name: str) -> str:
+    """Return the address with which Colab opens the lab *name* in the folder at *labs*.
+
+    Colab has a form for GitHub, and one for any address. Raises ``UsageError`` if *labs* is on
+    GitHub but not a folder of a branch.
+    """
+    parts = urlsplit(labs)
+    path = parts.path.strip("/").split("/")
+    if parts.netloc == "raw.githubusercontent.com" and len(path) > 2:  # noqa: PLR2004  # owner, repository, branch
+        owner, repository, *rest = path
+        rest = rest[2:] if rest[:2] == ["refs", "heads"] else rest
+    elif parts.netloc == "github.com":
+        owner, repository, kind, *rest = [*path, "", "", ""][: max(4, len(path))]
+        if kind not in {"blob", "tree", "raw"} or not rest[0]:
+            msg = (
+                f"--labs-url {labs} names no branch. Give the folder's address as your browser "
+                "shows it, such as https://github.com/OWNER/REPOSITORY/tree/main/labs."
+            )
+            raise UsageError(msg)
+    else:
+        return f"{COLAB}/#fileId={quote(f'{labs}/{name}', safe='')}"
+    return "/".join([f"{COLAB}/github", owner, repository, "blob", *rest, name])
+
+
+def browser_labs(stages: Sequence[Stage], wheel: str, where: Addresses) -> dict[str, bytes]:
+    """Return the labs of *stages* for a browser by their paths; *wheel* is the wheel's name."""
+    opened = {
+        f"../{stage.name}/lab.ipynb": colab_address(where.labs, _name(stage))
+        for stage in stages
+        if stage.lab.is_file()
+    }
+    return {
+        f"{LABS_FOLDER}/{_name(stage)}": _lab(stage, f"{where.wheel}/{quote(wheel)}", where, opened)
+        for stage in stages
+        if stage.lab.is_file()
+    }
+
+
+def _lab(stage: Stage, wheel: str, where: Addresses, opened: Mapping[str, str]) -> bytes:
+    """Return the lab of one stage; links to the labs *opened* lead to their new addresses."""
+    notebook = decode((stage.assignment / stage.lab.name).read_bytes())
+    colab = opened[f"../{stage.name}/lab.ipynb"]
+    first = [
+        _cell("markdown", "browser-about", ABOUT.format(picture=PICTURE, badge=BADGE, colab=colab)),
+        _cell(
+            "code",
+            "browser-start",
+            START.format(opening=OPENING, wheel=wheel, tools=TOOLS, stage=stage.name),
+        ),
+    ]
+    cells = [*first, *_with_exercises(notebook["cells"], stage)]
+    for cell in cells:
+        for link, address in opened.items() if cell["cell_type"] == "markdown" else ():
+            cell["source"] = cell["source"].replace(f"]({link})", f"]({address})")
+    metadata = {**notebook["metadata"], KEY: where._asdict()}
+    return encode({**notebook, "cells": cells, "metadata": metadata})
+
+
+def _with_exercises(cells: Sequence[dict[str, Any]], stage: Stage) -> Iterator[dict[str, Any]]:
+    """Yield the *cells*, with the cell of each exercise after the text that introduces it."""
+    stub = stage.stub.read_text("utf-8")
+    names = [exercise.name for exercise in stage.exercises]
+    waiting: list[dict[str, Any]] = []  # the code cells since the last text
+    for cell in cells:
+        if cell["cell_type"] != "code":
+            yield from waiting
+            yield cell
+            waiting = []
+            continue
+        name = cell["metadata"].get("nbgrader", {}).get("grade_id", "")
+        if name in names and (text := exercise_cell(stub, name)):
+            yield _cell("code", f"exercise-{name}"[:64], text)
+        waiting.append(cell)
+        if name in names:
+            yield from waiting
+            waiting = []
+    yield from waiting
+
+
+def _cell(kind: str, name: str, source: str) -> dict[str, Any]:
+    cell: dict[str, Any] = {"cell_type": kind, "id": name, "metadata": {}, "source": source}
+    return {**cell, "execution_count": None, "outputs": []} if kind == "code" else cell
+
+
+def _name(stage: Stage) -> str:
+    """Return the file name of the lab of *stage*: its number, or its name without one."""
+    number = stage.name.partition("_")[0]
+    return f"{number if number.isdecimal() else stage.name}.ipynb"
+
+
+def _checked(option: str, address: str, schemes: set[str]) -> str:
+    """Return *address* without a slash at its end; raise ``UsageError`` if it is not one."""
+    parts = urlsplit(address)
+    if parts.scheme not in schemes or not (parts.netloc or parts.path.startswith("/")):
+        msg = f"{option} {address!r} is not an address that begins with https://."
+        raise UsageError(msg)
+    return address.rstrip("/")
+
 
 DEFAULT: Final = "handout"  # in the course; `release` keeps it up to date
 
@@ -72,10 +242,10 @@ def _files(
 ) -> dict[str, bytes]:
     wheel = wheels.kit_wheel(course, stages)
     start_here = guide(course, stages, wheel.name)
-    where = browser_labs.remembered(folder)
+    where = remembered_addresses(folder)
     if urls is not None:
-        where = browser_labs.addresses(*urls, wheel.name)
-    labs = browser_labs.labs(stages, wheel.name, where) if where else {}
+        where = checked_addresses(*urls, wheel.name)
+    labs = browser_labs(stages, wheel.name, where) if where else {}
     if urls is not None and not labs:
         msg = "No stage of this hand-out has a lab, so there is none for a browser."
         raise UsageError(msg)
@@ -103,8 +273,8 @@ def _wheels(folder: Path, distribution: str) -> list[Path]:
 
 def _labs(folder: Path) -> list[Path]:
     """List the labs that `release` has written into *folder*; others may lie next to them."""
-    own = browser_labs.KEY.encode()
-    labs = sorted((folder / browser_labs.FOLDER).glob("*.ipynb"))
+    own = KEY.encode()
+    labs = sorted((folder / LABS_FOLDER).glob("*.ipynb"))
     return [lab for lab in labs if own in lab.read_bytes()]
 
 

@@ -1,21 +1,33 @@
 """Records the answers of the solution and of wrong programs to the public checks of a stage."""
 
+import math
+import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import get_context
+from typing import Any, TypeVar
 
 import pytest
 
 from autograder.authoring.fingerprinting import FingerprintMaker, Made, PublicChecks
 from autograder.course import Course, Stage
-from autograder.diagnosis import fingerprints
-from autograder.diagnosis.fingerprints import Fingerprints
+from autograder.diagnosis import fingerprints, mistake_texts
+from autograder.diagnosis.fingerprints import PASSES, Fingerprints, Shown
+from autograder.diagnosis.mistake_texts import MistakeTexts
 from autograder.diagnosis.observation import Observation
 from autograder.errors import CourseError
 from autograder.grading.context import RecordingContext
+from autograder.grading.grade import cores
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import add
-from autograder.sandbox.protocol import Request  # noqa: TC001  # this module imports torch anyway
+from autograder.sandbox.process_limits import end_with_parent
+from autograder.sandbox.protocol import (
+    Request,
+    Value,
+)
+from autograder.sandbox.tensors import decode
 from autograder.sandbox.transcript import Exchange
 from autograder.suite import public_record, records
 from autograder.suite.checks import CollectedCheck
@@ -125,3 +137,80 @@ def _reject_unknown_words(stage: Stage, words: Iterable[str], known_text: str) -
         if not known.issuperset(re.findall(r"\w+", word)):
             msg = f"The records of {stage.name} would contain {word!r}, which students cannot know."
             raise CourseError(msg)
+
+
+_Part = TypeVar("_Part")
+
+
+def in_processes(work: Callable[[Sequence[Stage]], _Part], stages: Sequence[Stage]) -> list[_Part]:
+    """Call *work* in one process per core, each with a part of *stages*; return the results."""
+    count = min(cores(), len(stages)) if hasattr(os, "fork") else 1
+    if count <= 1:
+        return [work(stages)]
+    parts: list[list[Stage]] = [[] for _ in range(count)]
+    for stage in sorted(stages, key=_effort, reverse=True):
+        min(parts, key=lambda part: sum(map(_effort, part))).append(stage)
+    with ProcessPoolExecutor(count, get_context("fork"), end_with_parent, (os.getpid(),)) as pool:
+        return list(pool.map(work, parts))
+
+
+def _effort(stage: Stage) -> int:
+    """Estimate the time to run the checks of *stage* on its wrong programs, without a unit."""
+    files = (stage.misconceptions, stage.hidden_suite)
+    return math.prod(path.stat().st_size for path in files if path.is_file())
+
+
+def record_lines(stage: Stage) -> Iterator[str]:
+    """Yield the records of *stage* in lines; raise ``UsageError`` if they can't be read."""
+    replies, known = public_record.read(stage.records), fingerprints.read(stage.records)
+    size = stage.records.stat().st_size
+    made_from = records.made_from(stage.records)
+    yield f"{stage.records}: {size} bytes, built from the sources {made_from[:12]}"
+    yield from _replies(replies)
+    yield from _programs(known, mistake_texts.read(stage.mistakes))
+    for check in sorted({*known.prints, *known.undecided}):
+        yield from _results(check, known)
+
+
+def _replies(record: PublicRecord) -> Iterator[str]:
+    """Yield the solution's replies to each check, and the documented values."""
+    points = f"{record.points:g} points, {record.hidden_points:g} of them for hidden checks"
+    yield f"\nReplies of the solution ({points})"
+    for check, replies in record.replies.items():
+        yield f"  {check}"
+        yield from (f"    {reply.request:08x}  {_text(reply.value)}" for reply in replies)
+    if record.documented:
+        yield f"Documented values: {', '.join(record.documented)}"
+
+
+def _text(value: Value) -> str:
+    return " ".join(repr(decode(value, lambda handle: f"module {handle}")).split())
+
+
+def _programs(known: Fingerprints, texts: MistakeTexts) -> Iterator[str]:
+    """Yield each wrong program that fails a check, with its number and its sentence."""
+    yield "\nWrong programs"
+    count = len(known.mistakes)
+    failing = [count + place for place, kind in enumerate(known.programs) if kind != PASSES]
+    for number in (*range(count), *failing):
+        mistake = known.mistake(number, texts)
+        yield f"  {number:4} {mistake.id}: {mistake.explanation}"
+
+
+def _results(check: str, known: Fingerprints) -> Iterator[str]:
+    """Yield each result in *check*, and the numbers of the programs that give it."""
+    yield f"\nResults in {check}"
+    for one in known.prints.get(check, ()):
+        yield f"  {_numbers(one.of)}: {_shown(known.shown(one))}"
+    if undecided := known.undecided.get(check, ()):
+        yield f"  {_numbers(undecided)}: undecided, because rounding could decide the result"
+
+
+def _shown(shown: Shown) -> str:
+    end = " ".join(filter(None, (shown.end.status, shown.end.kind)))
+    answers: Sequence[Any] = shown.answers
+    return "; ".join([end, *map(str, answers)])
+
+
+def _numbers(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))

@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -9,18 +10,21 @@ from typing import NamedTuple
 
 from autograder.authoring import stubs
 from autograder.authoring.price_table import PriceGrader, PriceTable
-from autograder.course import Stage
+from autograder.course import Course, Stage
 from autograder.course_file import STAGE_POINTS
-from autograder.diagnosis import misconceptions
+from autograder.diagnosis import fingerprints, misconceptions
+from autograder.diagnosis.fingerprints import Fingerprints
+from autograder.diagnosis.live import Tried
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.errors import CourseError
 from autograder.grading.grade import grade_one
-from autograder.grading.suite_runner import SuiteRunner
+from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.reports.feedback import counted
 from autograder.results import CheckResult, Outcome, SubmissionResult
+from autograder.sandbox.isolation import choose_isolation
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
-from autograder.suite.checks import CollectedCheck
+from autograder.suite.checks import CollectedCheck, Layer, Rule, read_rules
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import LEAST_MARGIN
 
@@ -206,3 +210,140 @@ def _wrong_names(item: Misconception, names: set[str]) -> Iterator[str]:
 
 def _checks(result: SubmissionResult) -> list[CheckResult]:
     return [check for exercise in result.exercises for check in exercise.checks]
+
+
+BREAKER = """
+
+import functools
+import torch
+
+
+def _break(exercise):
+    @functools.wraps(exercise)
+    def broken(*args, **kwargs):
+        tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
+{breaks}
+    return broken
+
+
+def _break_constructor(constructor):
+    @functools.wraps(constructor)
+    def broken(*args, **kwargs):
+        _break(constructor)(*args, **kwargs)
+    return broken
+
+
+if isinstance({name}, type):
+    {name}.__init__ = _break_constructor({name}.__init__)
+    {name}.forward = _break({name}.forward)
+else:
+    {name} = _break({name})
+"""
+
+
+def rules_without_loss(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
+    """Report each rule of an exercise that no wrong program breaks in a public check."""
+    known = fingerprints.find(stage.records)
+    rules = read_rules(stage.rules)
+    for exercise in stage.exercises:
+        every = [
+            check for check in runner.checks(stage.name) if check.spec.exercise == exercise.name
+        ]
+        checks = [check for check in every if not check.spec.hidden]
+        for name in dict.fromkeys(rule for check in every for rule in check.spec.rules):
+            lost = known is not None and _is_lost(name, checks, known)
+            if name in rules and not (
+                lost or _breaks(rules[name], exercise.name, checks, stage, runner)
+            ):
+                yield (
+                    f"{stage.name}: no wrong program breaks the rule {name!r} of {exercise.name}. "
+                    "Add a misconception that breaks it and fails a check of this rule, or write "
+                    f"code that breaks it as `breaks` in {stage.rules.name}."
+                )
+
+
+def _is_lost(rule: str, checks: Sequence[CollectedCheck], known: Fingerprints) -> bool:
+    """Whether a known wrong program fails checks of *rule* and no other check of the exercise."""
+    naming, others = (
+        {
+            number
+            for check in checks
+            if (rule in check.spec.rules) is names
+            for number in known.failing(check.name)
+        }
+        for names in (True, False)
+    )
+    return bool(naming - others)
+
+
+def _breaks(
+    rule: Rule, exercise: str, checks: Sequence[CollectedCheck], stage: Stage, runner: SuiteRunner
+) -> bool:
+    """Whether the solution with ``rule.breaks`` fails a check of *rule* and passes other probes."""
+    if not rule.breaks:
+        return False
+    program = stage.solution.read_text("utf-8") + BREAKER.format(
+        name=exercise, breaks=textwrap.indent(rule.breaks, " " * 8)
+    )
+    try:
+        broken = LocalChannel(stage.module, program.encode())
+    except CourseError:  # the code can't be added to this solution
+        return False
+    naming = [check for check in checks if rule.name in check.spec.rules]
+    probes = [check for check in checks if check.spec.layer is Layer.PROBE and check not in naming]
+    return any(runner.run(check.item, broken).fails for check in naming) and all(
+        runner.run(check.item, broken).error is None for check in probes
+    )
+
+
+class Trial(NamedTuple):
+    """The result of a submission, and the explanations that were tried, the best first."""
+
+    result: SubmissionResult
+    tried: Sequence[Tried]
+
+
+def diagnose_file(course: Course, stage: Stage, path: Path) -> Trial:
+    """Grade the module or notebook at *path* as a submission of *stage*.
+
+    Raises ``CourseError``, ``SandboxError`` and, if the file can't be read, ``OSError``.
+    """
+    code = Code(kind="module", cells=(path.read_bytes(),), label=path.name)
+    submission = Submission(student=path.stem, stage=stage.name, code=code)
+    level = choose_isolation(course.grading.isolation, course.root)
+    with (
+        ForkServer(level, course.limits) as fork_server,
+        open_suites(course, [stage]) as runner,
+    ):
+        fork_server.wait_ready()
+        diagnostician = runner.diagnostician(stage)
+        diagnostician.source.lists_refusals = True
+        result = grade_one(runner, fork_server, submission)
+        best = sorted(
+            diagnostician.source.tried,
+            key=lambda one: (one.exercise, -one.explained, one.name, one.explanation),
+        )
+    return Trial(result, best)
+
+
+def trial_lines(trial: Trial) -> list[str]:
+    """Describe a trial: for each exercise, the diagnosis and the explanations that were tried."""
+    lines = []
+    for exercise in trial.result.exercises:
+        named = {
+            check.diagnosis.misconception: None for check in exercise.checks if check.diagnosis
+        }
+        lost = exercise.max_score - exercise.score
+        lines.append(f"{exercise.name}: {lost:g} points lost, named: {', '.join(named) or '-'}")
+        tried = [one for one in trial.tried if one.exercise == exercise.name]
+        lines += [f"  {_share(one)}  {one.name}: {one.explanation}" for one in tried]
+        if lost and not named and not tried:
+            lines.append("  No known mistake has these results.")
+    return lines
+
+
+def _share(tried: Tried) -> str:
+    """Return how many checks an explanation explains, or why it is not said."""
+    if tried.lacking:
+        return f"not said, because the source lacks {tried.lacking!r}:"
+    return f"{tried.explained:2} of {tried.failed:2}"

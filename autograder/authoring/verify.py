@@ -10,21 +10,28 @@ from functools import partial
 from itertools import chain, islice, starmap
 from typing import NamedTuple
 
-from autograder.authoring import companion_proof, release, stubs
+from autograder import companion
+from autograder.authoring import release, stubs
 from autograder.authoring.fingerprinting import kinds_of
 from autograder.authoring.price_table import TABLE_HEAD, PriceTable
-from autograder.authoring.recording import Recorder, open_recorder
-from autograder.authoring.rule_losses import rules_without_loss
-from autograder.authoring.stage_processes import in_processes
-from autograder.authoring.stage_verifier import Margin, StageVerifier, narrow_margins
-from autograder.course import Course, Stage
+from autograder.authoring.recording import Recorder, in_processes, open_recorder
+from autograder.authoring.stage_verifier import (
+    Margin,
+    StageVerifier,
+    narrow_margins,
+    rules_without_loss,
+)
+from autograder.companion import CompanionFile, StageText
+from autograder.course import COMPANION_FILE, Course, Stage
 from autograder.course_file import STAGE_POINTS
 from autograder.diagnosis import fingerprints, misconceptions
-from autograder.errors import CourseError, UsageError
+from autograder.errors import AutograderError, CourseError, UsageError
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.reports.feedback import counted
 from autograder.sandbox.isolation import detect_capabilities
+from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.sandbox.supervisor import ForkServer
+from autograder.submission import Code
 from autograder.suite import documented, public_record
 from autograder.suite.checks import CollectedCheck, Layer, read_rules
 from autograder.suite.documented import DocumentedTensor
@@ -68,7 +75,7 @@ def verify(
     summaries = {name: line for share in shares for name, line in share.summaries.items()}
     lines = [summaries[stage.name] for stage in stages]
     wanted = _wanted_tensors(course, stages)
-    findings += companion_proof.problems(course, stages)
+    findings += companion_problems(course, stages)
     used = {name for share in shares for name in share.used}
     unused = [tensor.name for tensor in wanted if tensor.name not in used]
     findings += [f"documented.toml: no check uses {name}." for name in unused]
@@ -313,3 +320,52 @@ def fingerprint_leaks(stage: Stage) -> Iterator[str]:
         for path, lines in built.items():
             for line in sorted((stubs.bare_lines(text) - given - {""}) & lines):
                 yield f"{stage.name}: {path.name} contains a line of {name}, {line!r}."
+
+
+def companion_problems(course: Course, stages: Sequence[Stage]) -> Iterator[str]:
+    """Report slots of unknown exercises, and what the companion shows wrongly for *stages*."""
+    file = companion.find(course.shared_source)
+    if file is None:
+        return
+    known = {f"{one.name}/{item.name}" for one in course.every_stage for item in one.exercises}
+    names = [stage.name for stage in stages]
+    for key in sorted({key for slot in file.slot for key in slot.keys} - known):
+        if key.partition("/")[0] in names:
+            yield f"{COMPANION_FILE} needs {key}, which is not an exercise."
+    shown = [one for one in file.shown if one.stage in names]
+    if not shown:
+        return
+    with own_workers(course.limits) as server:
+        server.wait_ready()
+        for one in shown:
+            yield from _differences(course, file, one, server)
+
+
+def _differences(
+    course: Course, file: CompanionFile, shown: StageText, server: Workers
+) -> Iterator[str]:
+    """Report what the companion shows with the solutions up to the stage of *shown*."""
+    order = [stage.name for stage in course.every_stage]
+    earlier = order[: order.index(shown.stage) + 1]
+    solved = [stage for stage in course.every_stage if stage.name in earlier]
+    passed = {f"{stage.name}/{item.name}" for stage in solved for item in stage.exercises}
+    modules = {
+        stage.name: Code(kind="module", cells=(stage.solution.read_bytes(),), label=stage.stub.name)
+        for stage in solved
+    }
+    request = companion.request_of(shown)
+    try:
+        slots = file.filled(passed)
+        found = companion.show(server, course.shared_source, slots, modules, request)
+    except AutograderError as error:
+        yield f"{shown.stage}: {COMPANION_FILE}: {error}"
+        return
+    if not found.is_own:
+        why = [*found.notes, *(part.says for part in found.parts)][0 if found.notes else -1]
+        yield f"{shown.stage}: with the solution, the {file.name} does not do what it should. {why}"
+    if found.margin is None or found.margin < file.least_margin:
+        yield (
+            f"{shown.stage}: a text of the {file.name} is too close to another: its smallest "
+            f"margin is {found.margin}, below {file.least_margin}. Choose a different start in "
+            f"{COMPANION_FILE}."
+        )

@@ -8,7 +8,6 @@ from typer import Argument, Option
 
 from autograder.authoring import handout_folder
 from autograder.authoring import new_course as courses
-from autograder.authoring import new_stage as skeletons
 from autograder.authoring import release as releasing
 from autograder.cli import inputs, options, output
 from autograder.errors import UsageError
@@ -59,9 +58,9 @@ def release(
     course = inputs.find_course(course_folder)
     stages = inputs.find_stages(course, stage, graded=False)
     if print_:
-        from autograder.authoring import records_text  # noqa: PLC0415  # imports torch
+        from autograder.authoring.recording import record_lines  # noqa: PLC0415  # imports torch
 
-        output.print_lines(records_text.lines(course.stage(print_)))
+        output.print_lines(record_lines(course.stage(print_)))
         return
     if check:
         paths = [*releasing.stale(course, stages), *handout_folder.stale(course)]
@@ -89,7 +88,7 @@ def new_stage(
 ) -> None:
     """Write the skeleton of a stage, which `release` and `verify` accept as it is."""
     course = inputs.find_course(course_folder, may_be_empty=True)
-    written = skeletons.new_stage(course, name)
+    written = courses.new_stage(course, name)
     output.print_lines(f"wrote {path.relative_to(course.root)}" for path in written)
     number = name.partition("_")[0]
     typer.echo(f"Next: autograder release, then autograder verify --stage {number}.")

@@ -10,7 +10,7 @@ import typer
 from typer import Argument, Option
 
 from autograder import doctor as examining
-from autograder.authoring import mutation, trial
+from autograder.authoring import mutation, stage_verifier
 from autograder.authoring import verify as verifying
 from autograder.cli import inputs, options, output
 from autograder.course import Course, Stage, find_root, load
@@ -73,7 +73,8 @@ def diagnose(
 ) -> None:
     """List the possible explanations of a file's mistakes and how well each one matches."""
     course = inputs.find_course(course_folder)
-    output.print_lines(trial.lines_of(trial.diagnose_file(course, course.stage(stage), file)))
+    trial = stage_verifier.diagnose_file(course, course.stage(stage), file)
+    output.print_lines(stage_verifier.trial_lines(trial))
 
 
 @app.command()

@@ -51,9 +51,8 @@ from autograder.results import TOGETHER, Diagnosis
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.transcript import Exchange
 from autograder.suite.checks import Layer, WrongAnswer, layer_of
-from autograder.suite.in_process import LocalChannel
+from autograder.suite.in_process import LocalChannel, RecordingChannel
 from autograder.suite.noise import Agreement
-from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import RemoteModule
 
 Record = Callable[[pytest.Item], SolvedCheck]  # runs a check on the solution, once

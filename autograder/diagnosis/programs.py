@@ -42,13 +42,13 @@ from autograder.sandbox.tensors import decode
 from autograder.sandbox.transcript import Exchange
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.noise import Agreement
-from autograder.suite.problem_faults import fault_of
 from autograder.suite.student_proxy import (
     Channel,
     PartPath,
     RemoteModule,
     Student,
     encode_argument,
+    fault_of,
 )
 
 ALL: frozenset[str] = frozenset()  # verbs, where all count

@@ -15,9 +15,13 @@ from autograder.suite.checks import spec_of
 from autograder.suite.documented import DocumentedTensors
 from autograder.suite.forbidden import Need, needs
 from autograder.suite.hidden_inputs import PUBLIC_SEED, HiddenInputs
-from autograder.suite.in_process import LocalChannel, ReferenceChannel, solution_channel
+from autograder.suite.in_process import (
+    LocalChannel,
+    ReferenceChannel,
+    TranscribingChannel,
+    solution_channel,
+)
 from autograder.suite.public_record import PublicRecord
-from autograder.suite.recording_channel import TranscribingChannel
 from autograder.suite.student_proxy import Channel, Student
 
 

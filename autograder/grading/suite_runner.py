@@ -61,9 +61,9 @@ from autograder.submission.notebook import code_cells
 from autograder.suite.checks import CollectedCheck, Layer, collected_check, spec_of
 from autograder.suite.documented import noting_uncompared
 from autograder.suite.forbidden import Answers, doubts_about
+from autograder.suite.in_process import RecordingChannel
 from autograder.suite.limits import limit_check
 from autograder.suite.noise import watching_bounds
-from autograder.suite.recording_channel import RecordingChannel
 from autograder.suite.student_proxy import Channel
 
 MOST_KEPT = MIB  # bytes of replies to one check until its diagnosis; honest ones have 58 KB

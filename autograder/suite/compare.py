@@ -19,7 +19,9 @@ from autograder.results import Status
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.noise import NOISE, PRINTED_NOISE, note_margin
-from autograder.suite.wording import (
+from autograder.suite.wrong_entries import (
+    entries_grid,
+    first_wrong_part,
     is_long,
     it,
     key_name,
@@ -27,8 +29,8 @@ from autograder.suite.wording import (
     says,
     shown,
     text_difference,
+    where_wrong,
 )
-from autograder.suite.wrong_entries import entries_grid, first_wrong_part, where_wrong
 
 FLOAT_NOISE = 20 * PRINTED_NOISE  # in addition to half a unit of a printed place
 # Tolerances for hidden inputs: far above the noise that einsum, loops or float64 cause, and far

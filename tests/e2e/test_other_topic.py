@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring import records_text
+from autograder.authoring.recording import record_lines
 from autograder.course import load
 from autograder.student.lab import Lab
 from autograder.student.quiz import MODULE as QUIZ
@@ -32,7 +32,7 @@ def test_no_word_of_attention_reaches_its_students(other: Path):
         path for path in other.glob("assignments/**/*.*") if path.suffix not in {".pyc", ".bin"}
     ]
     texts = [path.read_text("utf-8") for path in built]
-    texts += chain.from_iterable(map(records_text.lines, load(other).every_stage))
+    texts += chain.from_iterable(map(record_lines, load(other).every_stage))
     found = {word for text in texts for word in FOREIGN.findall(text)}
 
     assert built

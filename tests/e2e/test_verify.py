@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder import course as courses
-from autograder.authoring.recording import open_recorder
-from autograder.authoring.stage_processes import in_processes
+from autograder.authoring.recording import in_processes, open_recorder
 from autograder.authoring.stage_verifier import StageVerifier, narrow_margins
 from autograder.authoring.verify import wrong_records
 from autograder.course import Course, Stage

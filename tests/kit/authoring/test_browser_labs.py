@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring import browser_labs
-from autograder.authoring.browser_labs import Addresses, addresses, colab_address
+from autograder.authoring.handout_folder import (
+    Addresses,
+    browser_labs,
+    checked_addresses,
+    colab_address,
+    remembered_addresses,
+)
 from autograder.course import Course, load
 from autograder.errors import UsageError
 from autograder.submission.exercise_cells import exercise_cell
@@ -25,7 +30,7 @@ def course(pytestconfig: pytest.Config) -> Course:
 @pytest.fixture(scope="module")
 def sources(course: Course) -> list[str]:
     """The cells of the lab of stage 01, as a browser gets it."""
-    made = browser_labs.labs([course.stage("01"), course.stage("02")], WHEEL, WHERE)
+    made = browser_labs([course.stage("01"), course.stage("02")], WHEEL, WHERE)
     assert [*made] == ["labs/01.ipynb", "labs/02.ipynb"]
     return ["".join(cell["source"]) for cell in json.loads(made["labs/01.ipynb"])["cells"]]
 
@@ -94,7 +99,7 @@ def test_colab_opens_github_and_other_hosts(labs: str, opens: str):
 )
 def test_the_wheels_address_is_a_file_or_its_folder(wheel: str, folder: str):
     """The wheel may be named in its address or not; a page of GitHub becomes the file."""
-    assert addresses(wheel, WHERE.labs, WHEEL).wheel == folder
+    assert checked_addresses(wheel, WHERE.labs, WHEEL).wheel == folder
 
 
 @pytest.mark.parametrize(
@@ -111,14 +116,14 @@ def test_the_wheels_address_is_a_file_or_its_folder(wheel: str, folder: str):
 def test_an_address_that_cannot_work_is_refused(wheel: str, labs: str, reason: str):
     """An address that pip or Colab would refuse is refused when the labs are written."""
     with pytest.raises(UsageError, match=reason):
-        addresses(wheel, labs, WHEEL)
+        checked_addresses(wheel, labs, WHEEL)
 
 
 def test_the_addresses_are_remembered_in_the_labs(tmp_path: Path, course: Course):
     """A hand-out knows its addresses, so that `release` can write its labs again."""
-    assert browser_labs.remembered(tmp_path) is None
-    for name, content in browser_labs.labs([course.stage("01")], WHEEL, WHERE).items():
+    assert remembered_addresses(tmp_path) is None
+    for name, content in browser_labs([course.stage("01")], WHEEL, WHERE).items():
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_bytes(content)
 
-    assert browser_labs.remembered(tmp_path) == WHERE
+    assert remembered_addresses(tmp_path) == WHERE

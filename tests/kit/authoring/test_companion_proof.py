@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder import companion
-from autograder.authoring.companion_proof import problems
+from autograder.authoring.verify import companion_problems
 from autograder.companion import CompanionAnswer, Passage
 from autograder.course import COMPANION_FILE, Course
 from autograder.errors import GraderError
@@ -41,7 +41,7 @@ def course(tiny: Course, monkeypatch: pytest.MonkeyPatch) -> Course:
     def none(_limits: object) -> Iterator[NoWorkers]:
         yield NoWorkers()
 
-    monkeypatch.setattr("autograder.authoring.companion_proof.own_workers", none)
+    monkeypatch.setattr("autograder.authoring.verify.own_workers", none)
     tiny.shared_source.mkdir(parents=True)
     (tiny.shared_source / COMPANION_FILE).write_text(TOML)
     return tiny
@@ -56,7 +56,7 @@ def found(course: Course, monkeypatch: pytest.MonkeyPatch, answer: CompanionAnsw
         return answer
 
     monkeypatch.setattr(companion, "show", give)
-    result = list(problems(course, course.every_stage))
+    result = list(companion_problems(course, course.every_stage))
     ((_, modules),) = asked
     assert list(modules) == ["01_tiny"]
     return result
@@ -105,11 +105,11 @@ def test_a_companion_that_fails_is_a_finding(course: Course, monkeypatch: pytest
 
     monkeypatch.setattr(companion, "show", fail)
 
-    assert list(problems(course, course.every_stage)) == [
+    assert list(companion_problems(course, course.every_stage)) == [
         "01_tiny: companion.toml: the companion failed"
     ]
 
 
 def test_a_course_without_a_companion_has_no_finding(tiny: Course):
     """Nothing is run."""
-    assert list(problems(tiny, tiny.every_stage)) == []
+    assert list(companion_problems(tiny, tiny.every_stage)) == []

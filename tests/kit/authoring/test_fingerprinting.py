@@ -10,8 +10,13 @@ from msgspec.structs import replace
 
 from autograder import course as courses
 from autograder.authoring import fingerprinting
-from autograder.authoring.fingerprinting import FingerprintMaker, Made, PublicChecks, kinds_of
-from autograder.authoring.steadiness import Steadiness
+from autograder.authoring.fingerprinting import (
+    FingerprintMaker,
+    Made,
+    PublicChecks,
+    Steadiness,
+    kinds_of,
+)
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints
 from autograder.diagnosis.fingerprints import Print, agree

@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from autograder.authoring.guide import guide
+from autograder.authoring.release import guide
 from autograder.course import Course
 from tests.kit.factories import STAGE_TOML
 

@@ -8,8 +8,7 @@ import pytest
 
 from autograder import course as courses
 from autograder.authoring import release, verify
-from autograder.authoring.new_course import empty_course
-from autograder.authoring.new_stage import new_stage
+from autograder.authoring.new_course import empty_course, new_stage
 from autograder.course import Course
 from autograder.errors import CourseError, UsageError
 from autograder.sandbox.supervisor import ForkServer

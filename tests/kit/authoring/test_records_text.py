@@ -1,12 +1,12 @@
 """Tests the text of records that `release --print` shows to authors."""
 
-from autograder.authoring import records_text
+from autograder.authoring.recording import record_lines
 from autograder.course import Course
 
 
 def test_records_are_printed_with_their_values_and_programs(built: Course):
     """The text has the solution's replies, each wrong program, and which programs show a result."""
-    shown = "\n".join(records_text.lines(built.stages[0]))
+    shown = "\n".join(record_lines(built.stages[0]))
 
     assert "Replies of the solution (10 points, 0 of them for hidden checks)" in shown
     assert "tensor([" in shown

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from autograder import course as courses
 from autograder.authoring import release
-from autograder.authoring.guide import guide
+from autograder.authoring.release import guide
 from autograder.diagnosis import fingerprints
 from autograder.diagnosis.mistakes import kinds
 from autograder.diagnosis.packed_numbers import pack, unpack

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from autograder.authoring import release
-from autograder.authoring.rule_losses import rules_without_loss
+from autograder.authoring.stage_verifier import rules_without_loss
 from autograder.course import Course
 from autograder.grading.suite_runner import open_suites
 from tests.kit.commands import forget_suites

@@ -10,23 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring import stage_processes
-from autograder.authoring.stage_processes import in_processes
+from autograder.authoring import recording
+from autograder.authoring.recording import in_processes
 from autograder.course import Stage, load
 from autograder.errors import CourseError
 
 ENDLESS = """
 import os, sys
 from pathlib import Path
-from autograder.authoring import stage_processes
+from autograder.authoring import recording
 from autograder.course import load
 
 def work(stages):
     os.write(1, f"{os.getpid()}\\n".encode())  # at once: two processes may write
     while True: pass
 
-stage_processes.cores = lambda: 2
-stage_processes.in_processes(work, load(Path(sys.argv[1])).stages)
+recording.cores = lambda: 2
+recording.in_processes(work, load(Path(sys.argv[1])).stages)
 """
 COURSE = load(Path(__file__).parents[3])
 
@@ -46,7 +46,7 @@ def refuse(stages: Sequence[Stage]) -> None:
 @pytest.mark.parametrize("count", [1, 3])
 def test_each_stage_is_in_one_part(count: int, monkeypatch: pytest.MonkeyPatch):
     """The stages are divided into one part for each core."""
-    monkeypatch.setattr(stage_processes, "cores", lambda: count)
+    monkeypatch.setattr(recording, "cores", lambda: count)
     parts = in_processes(name_them, COURSE.stages)
 
     assert len(parts) == count

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 
-from autograder.authoring.steadiness import ShiftedChannel, Steadiness, steadiness
+from autograder.authoring.fingerprinting import ShiftedChannel, Steadiness, steadiness
 from autograder.course import Course
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.suite.in_process import LocalChannel

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring.trial import diagnose_file, lines_of
+from autograder.authoring.stage_verifier import diagnose_file, trial_lines
 from autograder.course import Course
 from tests.kit.factories import SOLUTION
 
@@ -13,13 +13,13 @@ from tests.kit.factories import SOLUTION
 def lines(tiny: Course, tmp_path: Path, lent_fork_server, monkeypatch):
     """Diagnose a text as a student's file, and return the lines for the author."""
     monkeypatch.setattr(
-        "autograder.authoring.trial.ForkServer", lambda *_arguments: lent_fork_server
+        "autograder.authoring.stage_verifier.ForkServer", lambda *_arguments: lent_fork_server
     )
 
     def diagnose(text: str, course: Course = tiny) -> list[str]:
         path = tmp_path / "submitted.py"
         path.write_text(text)
-        return lines_of(diagnose_file(course, course.stages[0], path))
+        return trial_lines(diagnose_file(course, course.stages[0], path))
 
     return diagnose
 

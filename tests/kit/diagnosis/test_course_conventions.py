@@ -7,8 +7,7 @@ import torch
 
 from autograder.diagnosis import course_conventions
 from autograder.sandbox.faults import Fault
-from autograder.suite.in_process import LocalChannel
-from autograder.suite.recording_channel import RecordingChannel
+from autograder.suite.in_process import LocalChannel, RecordingChannel
 from autograder.suite.student_proxy import Student
 
 SOLUTION = """

@@ -9,7 +9,7 @@ from autograder.diagnosis.programs import Programs, SolvedCheck, channel_of
 from autograder.diagnosis.stage_mistakes import StageMistakes
 from autograder.errors import CourseError
 from autograder.suite.checks import expect
-from autograder.suite.recording_channel import RecordingChannel
+from autograder.suite.in_process import RecordingChannel
 from autograder.suite.student_proxy import Student
 from tests.kit.diagnosis.conftest import KEYS, QUERIES, VALUES, Grader, attends, item_of
 

@@ -12,7 +12,7 @@ from autograder.sandbox.protocol import OpaqueValue, Statement
 from autograder.sandbox.session import Session
 from autograder.sandbox.tensors import decode, encode_tensor
 from autograder.sandbox.worker_process import PRINTED_BYTES
-from autograder.suite.problem_faults import fault_of
+from autograder.suite.student_proxy import fault_of
 
 BREAKING = """
 import os, signal, sys, time

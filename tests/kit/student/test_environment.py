@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring.guide import guide
+from autograder.authoring.release import guide
 from autograder.course import Course
 from autograder.student.environment import learners_guide
 

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.results import Status
 from autograder.sandbox.protocol import Problem
-from autograder.suite.problem_faults import fault_of
+from autograder.suite.student_proxy import fault_of
 
 KINDS = (
     "missing",

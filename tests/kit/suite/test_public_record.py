@@ -13,9 +13,8 @@ from autograder.errors import CourseError, UsageError
 from autograder.sandbox.faults import Fault
 from autograder.suite import public_record, records
 from autograder.suite.documented import DocumentedTensor
-from autograder.suite.in_process import LocalChannel, ReferenceChannel
+from autograder.suite.in_process import LocalChannel, ReferenceChannel, TranscribingChannel
 from autograder.suite.public_record import PublicRecord
-from autograder.suite.recording_channel import TranscribingChannel
 from autograder.suite.student_proxy import Student
 
 SOURCE = b"""

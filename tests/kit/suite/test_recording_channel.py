@@ -3,8 +3,12 @@
 import torch
 
 from autograder.sandbox.tensors import decode_tensor
-from autograder.suite.in_process import LocalChannel
-from autograder.suite.recording_channel import MAX_TENSORS, RecordingChannel, TranscribingChannel
+from autograder.suite.in_process import (
+    MAX_TENSORS,
+    LocalChannel,
+    RecordingChannel,
+    TranscribingChannel,
+)
 from autograder.suite.student_proxy import Student
 
 SOURCE = b"""
