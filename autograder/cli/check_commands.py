@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from autograder.cli import inputs, options, output
 from autograder.course import Stage
-from autograder.reports.check_screen import self_check_text
+from autograder.reports.exercise_screen import self_check_text
 from autograder.reports.feedback import SelfCheckFeedback, counted
 from autograder.reports.terminal import render
 from autograder.student import check as checking

@@ -9,12 +9,17 @@ import msgspec
 from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.exports.canvas import canvas
+from autograder.exports.csv_files import exercises_csv, nbgrader_csv
 from autograder.exports.export_file import ExportFile
-from autograder.exports.grade_table import GradeTable, grade_table, scale, settle_ungraded
+from autograder.exports.grade_table import (
+    GradeTable,
+    grade_table,
+    scale,
+    settle_ungraded,
+    share_scores,
+)
 from autograder.exports.gradescope_results import gradescope
-from autograder.exports.group_scores import share_scores
 from autograder.exports.moodle import moodle
-from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
 from autograder.results import Results
 from autograder.stored_results import read_record
 from autograder.submission.roster import Groups

@@ -21,6 +21,7 @@ from nbgrader.plugins import CsvExportPlugin
 from traitlets import Enum
 
 from autograder.course import Course, load
+from autograder.exports.csv_files import nbgrader_csv
 from autograder.exports.grade_table import (
     CellGrade,
     GradeTable,
@@ -29,7 +30,6 @@ from autograder.exports.grade_table import (
     StudentGrades,
     settle_ungraded,
 )
-from autograder.exports.nbgrader_csv import nbgrader_csv
 from autograder.gradebook.registration import outdated_grades
 from autograder.results import add
 from autograder.submission.files import in_sentence

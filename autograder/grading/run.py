@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from autograder.course import Course
 from autograder.disk import replacing_file, require_space
 from autograder.errors import AutograderError, UsageError
+from autograder.exports.csv_files import review_csv
 from autograder.exports.export_file import write_file
 from autograder.exports.grade_table import lms_number
-from autograder.exports.review_csv import review_csv
 from autograder.grading.class_guesses import class_guesses
 from autograder.grading.journal import Journal, grade_with_journal
 from autograder.grading.term_record import (

@@ -13,14 +13,153 @@ from rich.text import Text
 
 from autograder.course import Course
 from autograder.reports.check_statistics import CheckStatistics, CheckTally
-from autograder.reports.class_mistakes import MistakeCount, MistakeTally
 from autograder.reports.feedback import counted, percent
-from autograder.reports.manual_review import first_problem, lacks_lab, review_reasons
 from autograder.reports.page_names import page_names
 from autograder.reports.similar import SameFile, SameFiles, SimilarPair
-from autograder.results import LATE, Results, Status, SubmissionResult, add
+from autograder.results import (
+    LATE,
+    WRITTEN_OUT,
+    Diagnosis,
+    FlagKind,
+    Outcome,
+    Results,
+    Status,
+    SubmissionResult,
+    add,
+)
 from autograder.sanitize import MAX_WORD, line, name_and_id
 from autograder.stored_results import scores_of
+
+MANUAL_REVIEW: Final = (
+    Status.BAD_OUTPUT, Status.CRASHED, Status.GRADER_ERROR, Status.IMPORT_ERROR,
+    Status.OUT_OF_DISK, Status.OUT_OF_MEMORY, Status.TIMEOUT, Status.UNREADABLE,
+)  # fmt: skip
+# Phrases about exercises that exceeded a limit.
+_LIMITS: Final = {
+    Status.TIMEOUT: "did not end in time",
+    Status.CRASHED: "ended the process",
+    Status.OUT_OF_MEMORY: "used too much memory",
+    Status.OUT_OF_DISK: "wrote too much to the disk",
+}
+
+
+def review_reasons(result: SubmissionResult) -> Iterator[str]:
+    """Yield the reasons why an instructor should read *result*.
+
+    Such reasons are parts that were not graded, and code that the grader can't read.
+    """
+    if result.status in MANUAL_REVIEW:
+        yield first_problem(result)
+    yield from (flag.text for flag in result.flags if flag.kind is not FlagKind.NO_LAB)
+    yield from _limits(result)
+
+
+def lacks_lab(result: SubmissionResult) -> bool:
+    """Return whether the lab is missing, so that written answers count as missing."""
+    return any(flag.kind is FlagKind.NO_LAB for flag in result.flags)
+
+
+def first_problem(result: SubmissionResult) -> str:
+    """Describe the first problem in one line; empty if there is none."""
+    if result.status is not Status.GRADED:
+        return f"{result.status}: {_first_line(result.message)}"
+    for exercise in result.exercises:
+        for check in exercise.checks:
+            if check.outcome is not Outcome.PASSED:
+                text = check.diagnosis.explanation if check.diagnosis else check.message
+                return f"{exercise.name}: {_first_line(text)}"
+    return ""
+
+
+def _limits(result: SubmissionResult) -> Iterator[str]:
+    """Yield sentences about exercises that exceeded a limit, unless the whole submission did."""
+    if result.status in _LIMITS:
+        return
+    for status, how in _LIMITS.items():
+        names = [
+            exercise.name
+            for exercise in result.exercises
+            if any(check.status is status for check in exercise.checks)
+        ]
+        if names:
+            yield f"{', '.join(names)} {how}"
+
+
+def _first_line(message: str) -> str:
+    return message.strip().partition("\n")[0]
+
+
+MAX_LINKED: Final = 30  # students linked for one mistake; the page's search finds the others
+
+
+class StudentLink(msgspec.Struct, frozen=True):
+    """A link to an exercise on a student's page: the row of the student, the exercise's number."""
+
+    row: int
+    exercise: int
+
+
+class MistakeCount(msgspec.Struct, frozen=True):
+    """Counts the students and checks with one mistake, and has a question about it for the class.
+
+    *exercises* maps the names of the exercises in which it was found to their numbers.
+    """
+
+    title: str
+    beyond_title: str
+    question: str
+    students: int
+    checks: int
+    exercises: dict[str, int]
+    links: tuple[StudentLink, ...] = ()
+
+
+class MistakeTally:
+    """Counts mistakes by explanation, so that one in `v1` and `v2` of a module is the same mistake.
+
+    If a diagnosis names two mistakes, each of them is counted.
+    """
+
+    def __init__(self) -> None:
+        self._named: dict[str, Diagnosis] = {}
+        self._checks: Counter[str] = Counter()
+        self._exercises: dict[str, dict[str, int]] = defaultdict(dict)
+        self._links: dict[str, list[StudentLink]] = defaultdict(list)  # one for each student
+
+    def add(self, row: int, result: SubmissionResult) -> None:
+        """Count the mistakes of *result*, which is in *row*."""
+        for number, exercise in enumerate(result.exercises, 1):
+            for check in exercise.checks:
+                for mistake in check.diagnosis.parts if check.diagnosis else ():
+                    self._add(row, number, exercise.name, mistake)
+
+    def _add(self, row: int, number: int, exercise: str, mistake: Diagnosis) -> None:
+        explanation = mistake.explanation.partition(WRITTEN_OUT)[0]
+        known = self._named.get(explanation)
+        if known is None or not known.hint:
+            self._named[explanation] = replace(mistake, explanation=explanation)
+        self._checks[explanation] += 1
+        self._exercises[explanation].setdefault(exercise, number)
+        links = self._links[explanation]
+        if not links or links[-1].row != row:
+            links.append(StudentLink(row, number))
+
+    def most_common(self) -> list[MistakeCount]:
+        """Return all mistakes, those of most students first."""
+        mistakes = [
+            MistakeCount(
+                title=named.headline,
+                beyond_title=named.beyond_headline,
+                question=named.hint,
+                students=len(self._links[key]),
+                checks=self._checks[key],
+                exercises=self._exercises[key],
+                links=tuple(self._links[key][:MAX_LINKED]),
+            )
+            for key, named in self._named.items()
+        ]
+        return sorted(mistakes, key=lambda item: (-item.students, -item.checks, item.title))
+
 
 # Full marks have their own bar.
 BINS: Final = (*(f"{low} to {low + 9}" for low in range(0, 100, 10)), "100")

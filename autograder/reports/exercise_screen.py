@@ -1,25 +1,52 @@
-"""Lays out the feedback on one exercise for terminals of any height."""
+"""Lays out feedback on one exercise, or a whole self-check, for terminals of any height."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from msgspec.structs import replace
+from rich.padding import Padding
+from rich.style import Style
 from rich.text import Text
 
-from autograder.reports.blocks import (
+from autograder.reports.feedback import (
+    LEAD,
+    PASSED,
     Aside,
     Block,
     Dependency,
+    ExerciseFeedback,
     Message,
     NamedMistake,
     Printed,
+    SelfCheckFeedback,
     Tables,
     Title,
+    counted,
     mistake_first,
 )
-from autograder.reports.feedback import PASSED, ExerciseFeedback, counted
-from autograder.reports.screen import Part, Rank, first_rows, kept, last_rows
+from autograder.reports.screen import (
+    BLANK,
+    Part,
+    Rank,
+    Renderables,
+    first_rows,
+    fit,
+    kept,
+    last_rows,
+    optional,
+    whole,
+)
 from autograder.reports.tensor_tables import TensorTable, first_wrong_row
-from autograder.reports.terminal import INDENT, draw, verdict
+from autograder.reports.terminal import (
+    INDENT,
+    NARROWEST,
+    checked_exercise,
+    draw,
+    render,
+    sentence,
+    verdict,
+)
+from autograder.sanitize import line
 
 Layouts = tuple[tuple[Sequence[Block], ...], tuple[Rank, ...]]  # the largest layout comes first
 FEW_ROWS = 3  # of a message or printed text, if the screen has too few rows
@@ -93,3 +120,68 @@ def _smaller_tables(tables: tuple[TensorTable, ...]) -> tuple[list[Block], ...]:
 
 def _more(rows: int) -> Aside:
     return Aside(f"… {counted(rows, 'more row')} of numbers: press d")
+
+
+MAX_PATH = 400  # characters; a student's own path may be long
+
+
+def self_check_text(
+    feedback: SelfCheckFeedback, here: Path, size: tuple[int, int | None], *, colour: bool
+) -> str:
+    """Return *feedback* as text for a terminal of *size*, in columns and rows.
+
+    Without a number of rows, everything is shown. Paths below *here* are relative.
+    """
+    width, rows = max(size[0], NARROWEST), size[1]
+    parts = list(_parts(feedback, here, width, is_cut=rows is not None))
+    shown = whole(parts) if rows is None else fit(parts, width, rows)
+    return render(shown, width, colour=colour)
+
+
+def _parts(feedback: SelfCheckFeedback, here: Path, width: int, *, is_cut: bool) -> Iterator[Part]:
+    inside = feedback.file.is_relative_to(here)
+    file = feedback.file.relative_to(here) if inside else feedback.file
+    yield optional(Rank.HEADING, Text(feedback.stage, style="bold"))
+    name = Text(line(str(file), MAX_PATH), style=Style(link=feedback.file.resolve().as_uri()))
+    yield optional(Rank.TITLE, Text.assemble("Checked: ", name, style="dim"))
+    yield optional(Rank.GAPS, BLANK)
+    if feedback.message:
+        yield kept(Text(sentence(feedback.message), style="red"))
+        yield optional(Rank.GAPS, BLANK)
+    if feedback.printed and not feedback.complete:
+        printed = Printed(feedback.printed, "Printed when your file was imported:")
+        yield optional(Rank.PRINTED, *draw([printed], width), BLANK)
+    first = next(iter(feedback.open), None)
+    for exercise in feedback.exercises:
+        if is_cut and exercise is first:
+            yield from exercise_screen(exercise, width)
+            yield optional(Rank.GAPS, BLANK)
+        else:
+            yield _exercise(exercise, width)
+    for notice in feedback.notices:
+        yield optional(Rank.GOAL, Text(f"Note: {sentence(notice)}", style="dim"))
+    yield optional(Rank.GAPS, BLANK)
+    yield kept(_conclusion(feedback))
+    yield optional(Rank.OLD_HINTS, Text(feedback.suites, style="dim"))
+
+
+def _exercise(exercise: ExerciseFeedback, width: int) -> Part:
+    """Return *exercise* with its first problem, the name of the mistake alone, or the verdict."""
+    names = [block.name for block in exercise.problem if isinstance(block, NamedMistake)]
+    named = [Padding(Text(f"{LEAD}{name}."), (0, 0, 0, INDENT)) for name in names]
+    full = tuple(checked_exercise(exercise, width))
+    short: Renderables = (verdict(exercise), *named)
+    rank = Rank.PASSED if exercise.first is None else Rank.LATER
+    return Part((full, short, (verdict(exercise),)), (rank, Rank.MESSAGE))
+
+
+def _conclusion(feedback: SelfCheckFeedback) -> Text:
+    if feedback.complete:
+        every = "Every check" if feedback.hidden else "Every public check"
+        passes = f"{every} of {feedback.only} passes." if feedback.only else f"{every} passes."
+        return Text.assemble((passes, "bold green"), " Well done!")
+    if feedback.message:
+        return Text("Next: fix the problem above. It blocks every exercise.", "bold")
+    hint = " Stuck? `autograder hint` begins with a question."
+    names = [exercise.name for exercise in feedback.open]
+    return Text.assemble((f"Next: {names[0]}." if names else "No check ran.", "bold"), hint)

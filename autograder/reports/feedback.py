@@ -1,4 +1,8 @@
-"""Defines the values of feedback that pages, cards and terminals show."""
+"""Defines the values of feedback that pages, cards and terminals show.
+
+A block has words and no layout. Each renderer (``terminal``, ``exercise_screen``, ``plain`` and the
+templates) has one case for each type of block.
+"""
 
 import re
 from collections.abc import Mapping
@@ -8,8 +12,63 @@ from typing import Final
 
 import msgspec
 
-from autograder.reports.blocks import Block, Dependency, Message, Printed, Title
+from autograder.reports.tensor_tables import TensorTable
 from autograder.results import add
+
+LEAD: Final = "It looks like this: "
+HOLDS: Final = "This must hold: "  # before the sentence of a check that does not pass
+
+
+class Title(msgspec.Struct, frozen=True):
+    """The sentence of a check."""
+
+    text: str
+
+
+class Message(msgspec.Struct, frozen=True):
+    """The observation of a check, in one or more lines."""
+
+    text: str
+
+
+class NamedMistake(msgspec.Struct, frozen=True):
+    """The *name* of a mistake, the rest of its explanation, and a guiding *question*."""
+
+    name: str
+    more: str
+    question: str
+
+
+class Aside(msgspec.Struct, frozen=True):
+    """A sentence that matters less, such as where a mistake is described already."""
+
+    text: str
+
+
+class Dependency(Aside, frozen=True):
+    """The sentence that an exercise uses another one which is not right."""
+
+
+class Tables(msgspec.Struct, frozen=True):
+    """The numbers of a check: Expected, Yours and Difference."""
+
+    tables: tuple[TensorTable, ...]
+
+
+class Printed(msgspec.Struct, frozen=True):
+    """The output of the student's code, below a *title*."""
+
+    text: str
+    title: str = "Printed by your code:"
+
+
+Block = Title | Message | NamedMistake | Aside | Tables | Printed
+
+
+def mistake_first(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Return *blocks* with the mistake in front, for learners who are working on it."""
+    return tuple(sorted(blocks, key=lambda block: not isinstance(block, NamedMistake | Aside)))
+
 
 PASSED: Final = "✓"
 ALMOST: Final = 99.0  # the highest percentage of a bar where something is wrong

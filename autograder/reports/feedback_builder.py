@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from autograder.course import Course, Stage
 from autograder.course_file import HINT_LABELS, Exercise
-from autograder.reports.blocks import Aside, Block, Message, NamedMistake, Printed, Tables
 from autograder.reports.explanation import short_key
 from autograder.reports.feedback import (
     GIVEN,
@@ -16,11 +15,17 @@ from autograder.reports.feedback import (
     PRACTICE,
     UNWRITTEN,
     WRONG,
+    Aside,
+    Block,
     CheckFeedback,
     ExerciseFeedback,
     Feedback,
     FinalGrade,
+    Message,
+    NamedMistake,
+    Printed,
     SelfCheckFeedback,
+    Tables,
     counted,
     grading_note,
     kept_points,

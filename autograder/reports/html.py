@@ -24,7 +24,6 @@ from msgspec.structs import replace
 
 from autograder.course import Course
 from autograder.errors import UsageError
-from autograder.reports.blocks import LEAD
 from autograder.reports.check_statistics import LEAST_EACH, LEAST_SUBMISSIONS
 from autograder.reports.class_report import (
     NO_GUESSES,
@@ -33,7 +32,7 @@ from autograder.reports.class_report import (
     StageReport,
     build_stage_reports,
 )
-from autograder.reports.feedback import ExerciseFeedback, FinalGrade, percent
+from autograder.reports.feedback import LEAD, ExerciseFeedback, FinalGrade, percent
 from autograder.reports.feedback_builder import build_feedback
 from autograder.reports.page_names import page_names
 from autograder.reports.similar import COPIES, OPEN_PAIRS, similar_pairs

@@ -2,18 +2,18 @@
 
 from textwrap import indent
 
-from autograder.reports.blocks import (
+from autograder.reports.feedback import (
     HOLDS,
     LEAD,
     Aside,
     Block,
+    ExerciseFeedback,
     Message,
     NamedMistake,
     Printed,
     Tables,
     Title,
 )
-from autograder.reports.feedback import ExerciseFeedback
 from autograder.reports.feedback_builder import check_blocks
 from autograder.results import CheckResult
 

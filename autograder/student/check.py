@@ -1,11 +1,17 @@
 """Finds the file that a student wants to check, and runs the suites that are available on it."""
 
+import ast
+import io
 import os
 import sys
+import tokenize
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace as dataclass_replace
+from functools import lru_cache
+from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -27,15 +33,15 @@ from autograder.reports.feedback import SelfCheckFeedback
 from autograder.reports.feedback_builder import build_self_check
 from autograder.results import CheckResult, ExerciseResult, Status, SubmissionResult
 from autograder.sandbox.isolation import choose_isolation
+from autograder.sandbox.notebook_magics import plain_python
 from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.sandbox.supervisor import ForkServer
 from autograder.student import learner_folder
 from autograder.student.learner_place import find_exercise, stage_around, stage_named, unknown
-from autograder.student.oldest_python import newer_syntax
-from autograder.student.own_names import used_names
 from autograder.student.progress import Progress, Task, first_open, tasks
 from autograder.submission import Submission, collect
 from autograder.submission.collect import SUBMITTED
+from autograder.submission.exercise_cells import DEFINITION
 
 SUITE_NAME = PUBLIC_SUITE.removesuffix(".py")
 NO_HIDDEN_SUITE = "The hidden suite is not here, because your instructor keeps it."
@@ -324,3 +330,107 @@ def _merge(stage: Stage, results: list[SubmissionResult]) -> SubmissionResult:
             checks[exercise.name] = checks.get(exercise.name, ()) + exercise.checks
     exercises = tuple(ExerciseResult.of(name, found) for name, found in checks.items() if found)
     return replace(results[0], score=None, max_score=None, exercises=exercises)
+
+
+def used_names(text: str, name: str, others: Collection[str]) -> tuple[str, ...]:
+    """Return which of *others* the definition of *name* uses, itself or through helpers.
+
+    It is empty if *text* is not valid Python.
+    """
+    uses = _uses(text)
+    found: list[str] = []
+    left = [name]
+    seen = {name}
+    while left:
+        for one in uses.get(left.pop(0), ()):
+            if one in uses and one not in seen:
+                seen.add(one)
+                (found if one in others else left).append(one)
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)  # a check asks about every exercise of a module, and a screen again
+def _uses(text: str) -> Mapping[str, Sequence[str]]:
+    """Map each definition in *text* to the names that it reads; empty for an invalid module."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError):
+        return {}
+    return {node.name: _loaded(node) for node in body if isinstance(node, DEFINITION)}
+
+
+def _loaded(node: ast.AST) -> list[str]:
+    """List the names that *node* reads, in the order of their places."""
+    names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
+    names.sort(key=lambda one: (one.lineno, one.col_offset))
+    return list(dict.fromkeys(one.id for one in names if isinstance(one.ctx, ast.Load)))
+
+
+OLDEST: Final = (3, 11)  # `requires-python` in pyproject.toml
+_START: Final = ("FSTRING_START", "TSTRING_START")  # tokens of Python 3.12 and 3.14
+_END: Final = ("FSTRING_END", "TSTRING_END")
+_TEXT: Final = ("FSTRING_MIDDLE", "TSTRING_MIDDLE")
+
+
+def newer_syntax(cells: Iterable[bytes], *, notebook: bool) -> Iterator[str]:
+    """Yield a sentence on the first place of each cell that needs a Python newer than the oldest.
+
+    Code that is not valid here either yields nothing.
+    """
+    for number, cell in zip(count(1), cells, strict=False):
+        line = _newer_line(cell.decode("utf-8", "replace"))
+        if line:
+            where = f"cell {number}, line {line}" if notebook else f"line {line}"
+            version = ".".join(map(str, OLDEST))
+            yield (
+                f"{where} needs a newer Python than {version}. It is valid in yours "
+                f"({sys.version_info.major}.{sys.version_info.minor}), but your grader may run "
+                f"Python {version}, so use an older form."
+            )
+
+
+def _newer_line(text: str) -> int:
+    """Return the first line of *text* that is valid here but not in the oldest Python, or 0."""
+    if not _error_line(text):
+        python = text
+    elif _error_line(python := plain_python(text)):
+        return 0
+    lines = [_error_line(python, OLDEST), _quotes_line(_tokens(python))]
+    return min(filter(None, lines), default=0)
+
+
+def _error_line(text: str, version: tuple[int, int] | None = None) -> int:
+    """Return the line that is not valid in *version* of Python, by default this one; 0 if none."""
+    try:
+        ast.parse(text, feature_version=version)
+    except SyntaxError as error:
+        return error.lineno or 1
+    except (ValueError, RecursionError, MemoryError):
+        return 1
+    return 0
+
+
+def _tokens(text: str) -> list[tuple[str, str, int]]:
+    """Return the name, the text and the line of each token."""
+    found = tokenize.generate_tokens(io.StringIO(text).readline)
+    return [(tokenize.tok_name[one.type], one.string, one.start[0]) for one in found]
+
+
+def _quotes_line(tokens: Iterable[tuple[str, str, int]]) -> int:
+    """Return the first line of an f-string that repeats its quotes, or has a backslash, inside.
+
+    ``ast.parse`` accepts it for an older Python, too. Before 3.12, an f-string is one token.
+    """
+    quotes: list[str] = []
+    for kind, text, line in tokens:
+        quote = text.lstrip("rRbBuUfFtT")
+        is_string = kind in {*_START, "STRING"}
+        if quotes and kind not in {*_TEXT, *_END}:
+            inside = is_string and quote.startswith(quotes[-1])
+            if inside or "\\" in text or kind == "COMMENT":
+                return line
+        if kind in _START:
+            quotes.append(quote)
+        elif kind in _END:
+            quotes.pop()
+    return 0

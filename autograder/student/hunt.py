@@ -25,15 +25,22 @@ from autograder.reports.exercise_screen import exercise_screen
 from autograder.reports.feedback import counted
 from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.reports.screen import Rank, fit, kept, optional, whole
-from autograder.reports.terminal_tables import pictures_parts
+from autograder.reports.terminal import pictures_parts
 from autograder.results import FIRST, Outcome, SubmissionResult
 from autograder.sanitize import line
 from autograder.student import learner_folder
-from autograder.student.learner_code import LONGEST, LearnerCode, is_right
+from autograder.student.learner_code import (
+    LONGEST,
+    LearnerCode,
+    SmallChanges,
+    WrongModule,
+    WrongModules,
+    first_named,
+    is_right,
+)
 from autograder.student.learner_folder import source_text
 from autograder.student.quiz import Claim, choose, claims_of, true_claims
 from autograder.student.stage_picture import PictureRows
-from autograder.student.wrong_modules import SmallChanges, WrongModule, WrongModules, first_named
 
 FOLDER: Final = "hunt"  # in the learner's folder; holds a folder for each stage
 STATE: Final = ".hunt.json"

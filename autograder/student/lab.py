@@ -26,7 +26,6 @@ from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.student import lab_exercises
 from autograder.student.check import CheckTarget, check_with_suite, find_target
 from autograder.student.companion_show import show_here
-from autograder.student.controls import embed, explore
 from autograder.student.course_modules import course_module, folder_with, module_names
 from autograder.student.learner_folder import (
     find_stages,
@@ -39,6 +38,8 @@ from autograder.student.notebook_place import stage_folder, without_traceback
 from autograder.student.pictures import (
     Drawing,
     curves,
+    embed,
+    explore,
     heatmap_panels,
     heatmaps,
     shapes,

@@ -30,8 +30,8 @@ from autograder.errors import CourseError, UsageError
 from autograder.student import course_memory
 from autograder.student.editor import vscode_files
 from autograder.student.environment import learners_guide
+from autograder.student.exercise_cell import updated
 from autograder.student.progress import PROGRESS_FILE, Progress, Task, digest_of
-from autograder.student.stub_update import updated
 from autograder.submission.exercise_cells import lines_of, span_of
 from autograder.submission.files import from_utf16
 

@@ -1,10 +1,10 @@
-"""Draws the screen of `watch`, fitted into the terminal."""
+"""Defines the keys of `watch`, and draws its screen, fitted into the terminal."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rich.console import RenderableType
 from rich.style import Style
@@ -23,14 +23,162 @@ from autograder.reports.screen import (
     spaced,
     whole,
 )
-from autograder.reports.terminal_tables import picture_parts
+from autograder.reports.terminal import picture_parts
 from autograder.student.learner_folder import gone, shown_path
 from autograder.student.progress import Task, first_open, tasks
-from autograder.student.watch_keys import PAGE_KEYS, all_keys, key_row
+from autograder.student.watch_state import Watch
 
-if TYPE_CHECKING:  # the first imports torch
+if TYPE_CHECKING:  # it imports torch
     from autograder.student.stage_picture import PictureRows
-    from autograder.student.watch_state import Watch
+
+END: Final = frozenset({"\x03", "\x04", ""})  # Ctrl-C, Ctrl-D; empty: the terminal is gone
+FORWARD: Final = frozenset({" ", "down", "page down"})
+BACKWARD: Final = frozenset({"b", "up", "page up"})
+PAGE_KEYS: Final = "space next page · b previous page · any other key goes back · q quit"
+
+
+def _always(_state: Watch) -> bool:
+    return True
+
+
+class Key(NamedTuple):
+    """One key: its *label* in the row below each screen, and its *sentence* on the screen of `?`.
+
+    A key without a label is only on the screen of `?`. A key that is not *offered* has no effect.
+    One that is *of_exercise* can be pressed in the list, where it means the selected exercise.
+    """
+
+    key: str
+    label: str
+    sentence: str
+    act: Callable[[Watch], None]
+    offered: Callable[[Watch], bool] = _always
+    of_exercise: bool = False
+
+
+# In the order of `?`. The row below a screen has as many labels as fit, the first ones first.
+KEYS: Final = (
+    Key(
+        "h",
+        "hint",
+        "one more hint: a question, a direction, almost the line",
+        Watch.hint,
+        of_exercise=True,
+    ),
+    Key(
+        "n",
+        "next",
+        "the next exercise; after a pass, the next one to do",
+        lambda state: state.move(1),
+    ),
+    Key("l", "list", "the list of exercises: select one and go there", Watch.open_list),
+    Key(
+        "d",
+        "details",
+        "every table in full, page by page",
+        lambda state: state.read("d"),
+        of_exercise=True,
+    ),
+    Key("o", "open", "open the file at the line in your editor", Watch.open_file, of_exercise=True),
+    Key("p", "", "the previous exercise", lambda state: state.move(-1)),
+    Key("r", "", "run the checks again", Watch.check_again, of_exercise=True),
+    Key(
+        "x",
+        "",
+        "reset the exercise; asks first, and keeps a copy of your file",
+        Watch.ask_reset,
+        of_exercise=True,
+    ),
+    Key(
+        "c",
+        "",
+        "fill a copy of an earlier exercise with your code, or with the course's",
+        Watch.fill_copy,
+        lambda state: bool(state.task.exercise.copied_from),
+        of_exercise=True,
+    ),
+    Key(
+        "v",
+        "",
+        "the model answer, once your code passes",
+        Watch.read_model_answer,
+        lambda state: state.has_solutions,
+        of_exercise=True,
+    ),
+    Key(
+        "w",
+        "",
+        "what the course's companion writes with your code",
+        Watch.ask_companion,
+        lambda state: state.has_companion,
+    ),
+    Key(
+        "s",
+        "",
+        "run the hidden suite on the exercise",
+        Watch.run_hidden,
+        lambda state: state.has_hidden,
+        of_exercise=True,
+    ),
+    Key("?", "all keys", "all keys", lambda state: state.read("?")),
+    Key("q", "quit", "quit", Watch.quit),
+)
+LAST: Final = ("?", "q")  # always in the row below a screen
+BY_KEY: Final = {row.key: row for row in KEYS}
+
+
+def press(state: Watch, key: str) -> None:
+    """Carry out the command of *key* on the screen of *state*."""
+    if key in END:
+        state.quit()
+    elif state.listing is not None:
+        _press_in_list(state, key)
+    elif state.paged and key in FORWARD | BACKWARD:
+        state.page += 1 if key in FORWARD else -1
+    elif state.reset_is_asked:
+        state.answer_reset(yes=key == "y")
+    else:
+        was_open = state.paged
+        state.clear()
+        row = BY_KEY.get(key)
+        if row and key != was_open and row.offered(state):  # the same key closes its page
+            row.act(state)
+
+
+def _press_in_list(state: Watch, key: str) -> None:
+    listing = state.listing
+    assert listing is not None  # noqa: S101  # `press` has checked it
+    if listing.press(key):
+        return
+    row = BY_KEY.get(key)
+    if key == "q":
+        state.quit()
+    elif key in {"l", "escape"}:
+        state.clear()
+    elif key == "enter" or (row and row.of_exercise):
+        state.clear()
+        state.go(listing.selected)
+        if row and row.offered(state):
+            row.act(state)
+
+
+def key_row(width: int, ahead: str = "") -> str:
+    """Return as many keys as fit into one row of *width* columns, after the words *ahead*."""
+    first = [ahead] if ahead else []
+    labels = [f"{row.key} {row.label}" for row in KEYS if row.label and row.key not in LAST]
+    last = [f"{key} {BY_KEY[key].label}" for key in LAST]
+    while len(" · ".join([*first, *labels, *last])) > width and len(labels + last) > 1:
+        (labels or last).pop(-1 if labels else 0)
+    return " · ".join([*first, *labels, *last])[:width]
+
+
+def all_keys(state: Watch) -> Iterator[RenderableType]:
+    """Yield a line for each key that has an effect."""
+    yield Text("The keys of this screen:", style="bold")
+    for row in KEYS:
+        if row.offered(state):
+            yield Text.assemble(f"  {row.key}  ", (row.sentence, "dim"))
+
 
 BLOCKS: Final = 20  # of the progress bar
 NAMED: Final = 3  # exercises that passed before and are listed; the rest are only counted
@@ -38,7 +186,7 @@ PLAIN_KEYS: Final = "? all keys · q quit"
 CHECKING: Final = "Checking other exercises …"  # shown before the keys until then
 
 
-def screen(state: "Watch", width: int, rows: int) -> Sequence[RenderableType]:
+def screen(state: Watch, width: int, rows: int) -> Sequence[RenderableType]:
     """Return the screen of *state* for a terminal of *width* columns and *rows* rows."""
     if state.is_plain:
         return _appended(state, width)
@@ -52,7 +200,7 @@ def screen(state: "Watch", width: int, rows: int) -> Sequence[RenderableType]:
     return fit(list(_parts(state, width)), width, rows)
 
 
-def _appended(state: "Watch", width: int) -> Sequence[RenderableType]:
+def _appended(state: Watch, width: int) -> Sequence[RenderableType]:
     """Return the screen of *state* as lines that are appended: of the list, the selected one."""
     if state.listing is not None:
         return (*state.listing.selected_lines(), Text(state.listing.keys))
@@ -61,7 +209,7 @@ def _appended(state: "Watch", width: int) -> Sequence[RenderableType]:
     return [*whole(_parts(state, width))[:-1], Text(PLAIN_KEYS)]
 
 
-def _parts(state: "Watch", width: int) -> Iterator[Part]:
+def _parts(state: Watch, width: int) -> Iterator[Part]:
     yield from heading(state.own, state.task.stage)
     if state.notice:
         yield kept(Text(state.notice, style="yellow"))
@@ -73,7 +221,7 @@ def _parts(state: "Watch", width: int) -> Iterator[Part]:
     yield kept(Text(key_row(width, ahead), style="dim"))
 
 
-def _content(state: "Watch", width: int) -> Iterator[Part]:
+def _content(state: Watch, width: int) -> Iterator[Part]:
     """Yield the subject of the screen: the hidden suite, a stage that is done, or an exercise."""
     if state.hidden is not None:
         yield from hidden_answer(state, width)
@@ -86,7 +234,7 @@ def _content(state: "Watch", width: int) -> Iterator[Part]:
         yield from _exercise(state, width)
 
 
-def _exercise(state: "Watch", width: int) -> Iterator[Part]:
+def _exercise(state: Watch, width: int) -> Iterator[Part]:
     feedback = state.answer.feedback
     if feedback is None:
         yield kept(Text(f"✗ {state.task.exercise.name}", style="bold red"))
@@ -102,7 +250,7 @@ def _exercise(state: "Watch", width: int) -> Iterator[Part]:
         yield from exercise_location(state.task, state.place()[1], unwritten=is_unwritten)
 
 
-def _hints(state: "Watch") -> Iterator[Part]:
+def _hints(state: Watch) -> Iterator[Part]:
     shown_hints = state.progress.shown_hints(state.task)
     count = len(shown_hints)
     for number, hint in enumerate(shown_hints, start=1):
@@ -143,7 +291,7 @@ def _link(file: Path) -> Text:
     return Text(f"{shown_path(file)}", style=Style(link=file.as_uri()))
 
 
-def next_step(state: "Watch") -> Iterator[Part]:
+def next_step(state: Watch) -> Iterator[Part]:
     """Show which exercise comes after one that passes."""
     following = first_open(state.own, state.progress, state.task)
     if following is None:
@@ -154,7 +302,7 @@ def next_step(state: "Watch") -> Iterator[Part]:
     yield Part((("", _next(text)), (_next(text),)), (Rank.GAPS,))
 
 
-def finished_stage(state: "Watch", stage: Stage, width: int) -> Iterator[Part]:
+def finished_stage(state: Watch, stage: Stage, width: int) -> Iterator[Part]:
     """Show that *stage* is done, its picture, and what comes next."""
     if state.just_passed is not None:
         yield passed_screen(state.just_passed, width)
@@ -189,7 +337,7 @@ def stage_picture(stage: Stage, rows: "PictureRows", width: int) -> Iterator[Par
     yield spaced(Rank.MESSAGE, Text(picture.meaning))
 
 
-def companion_text(state: "Watch", width: int) -> Iterator[Part]:
+def companion_text(state: Watch, width: int) -> Iterator[Part]:
     """Show what the companion writes with the learner's code."""
     if state.companion is None:
         return
@@ -200,7 +348,7 @@ def companion_text(state: "Watch", width: int) -> Iterator[Part]:
     yield Part((("", *shown), (*shown,), (away,)), (Rank.GAPS, Rank.NOTE))
 
 
-def hidden_answer(state: "Watch", width: int) -> Iterator[Part]:
+def hidden_answer(state: Watch, width: int) -> Iterator[Part]:
     """Show the hidden suite's report on the exercise."""
     answer = state.hidden
     if answer is None or answer.feedback is None:
@@ -210,7 +358,7 @@ def hidden_answer(state: "Watch", width: int) -> Iterator[Part]:
     yield from exercise_screen(answer.feedback, width)
 
 
-def passed_before(state: "Watch") -> Iterator[Part]:
+def passed_before(state: Watch) -> Iterator[Part]:
     """Show which exercises passed before the last save and fail now."""
     here = state.task
     near = [one for one in state.broken if one.key != here.key]
@@ -225,7 +373,7 @@ def passed_before(state: "Watch") -> Iterator[Part]:
         yield kept(Text(text, style="bold red"))
 
 
-def progress_bar(state: "Watch") -> Text:
+def progress_bar(state: Watch) -> Text:
     """Return a bar that shows how many exercises have passed; it is full only if all have."""
     every = tasks(state.own)
     done = sum(task.key in state.progress.passed for task in every)
@@ -234,7 +382,7 @@ def progress_bar(state: "Watch") -> Text:
     return Text.assemble(("█" * full, "green"), ("░" * (BLOCKS - full), "dim"), count)
 
 
-def _course_done(state: "Watch") -> Part:
+def _course_done(state: Watch) -> Part:
     hunt = f"autograder hunt {state.own.stages[-1].name}"
     done = Text("Every exercise passes. Congratulations on the whole course!", "bold green")
     page = Text("All of it on one page: autograder progress --report page")
@@ -246,7 +394,7 @@ def _next(text: str) -> Text:
     return Text.assemble(("Next: ", "bold"), text)
 
 
-def _model_answer(state: "Watch", _width: int) -> Sequence[RenderableType]:
+def _model_answer(state: Watch, _width: int) -> Sequence[RenderableType]:
     return [
         Text(f"The model answer of {state.task.exercise.name}:", style="bold"),
         "",
@@ -254,7 +402,7 @@ def _model_answer(state: "Watch", _width: int) -> Sequence[RenderableType]:
     ]
 
 
-def _companion(state: "Watch", width: int) -> Sequence[RenderableType]:
+def _companion(state: Watch, width: int) -> Sequence[RenderableType]:
     return whole(companion_text(state, width))
 
 
@@ -267,7 +415,7 @@ def _one_row(text: str, width: int) -> Text:
 
 
 # The texts of several pages, by the keys that show them.
-PAGES: Final[Mapping[str, Callable[["Watch", int], Sequence[RenderableType]]]] = {
+PAGES: Final[Mapping[str, Callable[[Watch, int], Sequence[RenderableType]]]] = {
     "d": lambda state, width: whole(_content(state, width)),
     "v": _model_answer,
     "w": _companion,

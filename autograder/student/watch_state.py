@@ -13,7 +13,7 @@ from autograder.course import Handout, Stage
 from autograder.errors import AutograderError, UsageError
 from autograder.reports.feedback import line_in
 from autograder.student import companion_show, copies
-from autograder.student.check import course_with_hidden
+from autograder.student.check import course_with_hidden, used_names
 from autograder.student.exercise_list import ExerciseList
 from autograder.student.learner_folder import (
     gone,
@@ -23,7 +23,6 @@ from autograder.student.learner_folder import (
     solved_stage,
     source_text,
 )
-from autograder.student.own_names import used_names
 from autograder.student.progress import Progress, Task, digest_of, first_open, tasks
 from autograder.student.warm_checker import CheckAnswer
 

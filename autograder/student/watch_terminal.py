@@ -1,18 +1,221 @@
-"""Reads keys and shows screens while `watch` runs."""
+"""Reads keys, on Unix and on Windows, and shows screens while `watch` runs."""
 
 import contextlib
 import os
+import select
 import shutil
+import signal
 import sys
-from collections.abc import Callable, Iterable
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Final, Self
+from types import FrameType
+from typing import Final, Protocol, Self
 
 from rich.console import RenderableType
 
 from autograder.errors import UsageError
 from autograder.reports.terminal import render
-from autograder.student import editor, keyboard
+from autograder.student import editor
+
+CTRL_C: Final = "\x03"
+ESCAPE: Final = "escape"
+UNKNOWN: Final = "unknown"  # a key that has no name here
+SLICE_SECONDS: Final = 0.02  # between two polls of the keys on Windows
+SEQUENCE_SECONDS: Final = 0.05  # until the rest of an arrow key arrives over a slow connection
+# Names of the keys that send no character, by what a terminal sends after the escape character.
+SEQUENCES: Final = {
+    "A": "up", "B": "down", "C": "right", "D": "left", "H": "home", "F": "end",
+    "5~": "page up", "6~": "page down", "1~": "home", "4~": "end", "": ESCAPE,
+}  # fmt: skip
+CONTROLS: Final = {"\r": "enter", "\n": "enter", "\x7f": "backspace", "\b": "backspace"}
+WINDOWS: Final = {  # by the second character that a console of Windows sends
+    "H": "up", "P": "down", "K": "left", "M": "right",
+    "I": "page up", "Q": "page down", "G": "home", "O": "end",
+}  # fmt: skip
+
+
+class Keys(Protocol):
+    """The keys of a terminal; a byte written to the descriptor *waker* ends a wait."""
+
+    waker: int
+
+    def __enter__(self) -> Self:
+        """Set the terminal to deliver single keys without echo."""
+
+    def __exit__(self, *_exception: object) -> None:
+        """Restore the terminal."""
+
+    def wait(self, seconds: float) -> str | None:
+        """Return the next key, or ``resize`` for a new size; None after a wake or a time-out.
+
+        A key without a character has a name, such as ``up``. The key is empty if the terminal is
+        gone.
+        """
+
+    def lent(self) -> contextlib.AbstractContextManager[None]:
+        """Let a different program read the keys within the block."""
+
+
+def keys() -> Keys:
+    """Return the reader of keys for this operating system."""
+    return WindowsKeys() if sys.platform == "win32" else UnixKeys()
+
+
+class UnixKeys:
+    """Reads keys on Linux and macOS; a signal of the terminal ends a wait."""
+
+    def __init__(self) -> None:
+        import termios  # noqa: PLC0415  # Windows lacks it
+        import tty  # noqa: PLC0415  # Windows lacks it
+
+        self._termios, self._tty = termios, tty
+        self._input = sys.stdin.fileno()
+        self._wake, self.waker = os.pipe()
+        os.set_blocking(self.waker, False)
+        os.set_blocking(self._wake, False)
+
+    def __enter__(self) -> Self:
+        self._before = self._termios.tcgetattr(self._input)
+        self._handlers = {
+            number: signal.signal(number, handler)
+            for number, handler in (
+                (signal.SIGWINCH, self._on_signal),
+                (signal.SIGCONT, self._on_signal),
+                (signal.SIGINT, self._on_end),
+                (signal.SIGTERM, self._on_end),
+                (signal.SIGHUP, self._on_end),
+            )
+        }
+        self._tty.setcbreak(self._input)
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        with contextlib.suppress(self._termios.error, OSError):  # the terminal may be gone
+            self._termios.tcsetattr(self._input, self._termios.TCSADRAIN, self._before)
+        os.close(self._wake)
+        os.close(self.waker)
+
+    def wait(self, seconds: float) -> str | None:
+        """Wait for a key, a signal or another thread."""
+        readable, _, _ = select.select([self._input, self._wake], [], [], seconds)
+        if self._input in readable:
+            return self._key()
+        if self._wake in readable:
+            woken = os.read(self._wake, 4096)
+            return CTRL_C if b"q" in woken else "resize" if b"w" in woken else None
+        return None
+
+    @contextlib.contextmanager
+    def lent(self) -> Iterator[None]:
+        """Restore the terminal for the block."""
+        self._termios.tcsetattr(self._input, self._termios.TCSADRAIN, self._before)
+        try:
+            yield
+        finally:
+            self._tty.setcbreak(self._input)
+
+    def _key(self) -> str:
+        """Read one key: a character, or the name of an arrow key and its like."""
+        try:
+            data = os.read(self._input, 1)
+            if data == b"\x1b":
+                return SEQUENCES.get(self._sequence(), UNKNOWN)
+            while data and _is_incomplete(data):
+                data += os.read(self._input, 1)
+        except OSError:
+            return ""
+        key = data.decode("utf-8", "replace")
+        return CONTROLS.get(key, key)
+
+    def _sequence(self) -> str:
+        """Read exactly one sequence after the escape character, because more keys may follow."""
+        text = ""
+        while select.select([self._input], [], [], SEQUENCE_SECONDS)[0]:
+            byte = os.read(self._input, 1).decode("ascii", "replace")
+            text += byte
+            is_introduced = text[:1] in {"[", "O"}
+            if not byte or not is_introduced or (len(text) > 1 and "@" <= byte <= "~"):
+                break
+        return text[1:]
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if number == signal.SIGCONT:  # the shell has changed the terminal's settings
+            with contextlib.suppress(self._termios.error):
+                self._tty.setcbreak(self._input)
+        with contextlib.suppress(BlockingIOError):
+            os.write(self.waker, b"w")
+
+    def _on_end(self, _number: int, _frame: FrameType | None) -> None:
+        """Interrupt the running code; if it catches the exception, the next wait returns Ctrl-C."""
+        with contextlib.suppress(BlockingIOError):
+            os.write(self.waker, b"q")
+        raise KeyboardInterrupt
+
+
+class WindowsKeys:
+    """Polls the keys of a Windows console, where no call waits for both keys and a pipe."""
+
+    def __init__(self) -> None:
+        import msvcrt  # noqa: PLC0415  # Unix lacks it
+
+        self._keys = msvcrt
+        self._wake, self.waker = os.pipe()
+        self._woken = threading.Event()
+        self._size = shutil.get_terminal_size()
+
+    def __enter__(self) -> Self:
+        os.system("")  # noqa: S605, S607  # an empty command enables colours in an old console
+        threading.Thread(target=self._read_wake, daemon=True).start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        os.close(self.waker)  # ends the thread
+
+    def wait(self, seconds: float) -> str | None:
+        """Wait for a key, a new size of the terminal or another thread."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self._keys.kbhit():  # type: ignore[attr-defined]  # exists only on Windows
+                return self._key()
+            if self._woken.is_set():
+                self._woken.clear()
+                return None
+            before, self._size = self._size, shutil.get_terminal_size()
+            if before != self._size:
+                return "resize"
+            time.sleep(SLICE_SECONDS)
+        return None
+
+    def lent(self) -> contextlib.AbstractContextManager[None]:
+        """Do nothing: keys are only read in ``wait``."""
+        return contextlib.nullcontext()
+
+    def _key(self) -> str:
+        """Read one key: a character, or the name of an arrow key and its like."""
+        key: str = self._keys.getwch()  # type: ignore[attr-defined]  # exists only on Windows
+        if key in {"\x00", "\xe0"}:
+            second = self._keys.getwch()  # type: ignore[attr-defined]  # exists only on Windows
+            return WINDOWS.get(second, UNKNOWN)
+        return ESCAPE if key == "\x1b" else CONTROLS.get(key, key)
+
+    def _read_wake(self) -> None:
+        while os.read(self._wake, 4096):
+            self._woken.set()
+        os.close(self._wake)
+
+
+def _is_incomplete(data: bytes) -> bool:
+    """Whether *data* is the beginning of a character in UTF-8."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.reason == "unexpected end of data"
+    return False
+
 
 NARROWEST: Final = 20  # columns; in fewer, words break anyway
 LOWEST: Final = 3  # rows
@@ -37,7 +240,7 @@ class Terminal:
             raise UsageError(msg)
         self.is_plain = plain or os.environ.get("TERM") == "dumb"
         self._last = ""
-        self._keys = keyboard.keys()
+        self._keys = keys()
         self.waker = self._keys.waker
 
     def __enter__(self) -> Self:

@@ -17,7 +17,7 @@ from traitlets.config import Config
 from autograder import course as courses
 from autograder.authoring import stubs
 from autograder.course import RECORDS
-from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
+from autograder.exports.csv_files import exercises_csv, nbgrader_csv
 from autograder.gradebook.connection import NbgraderSetup
 from autograder.gradebook.grade_export import grade_table_of_gradebook
 from autograder.sandbox.isolation import detect_capabilities

@@ -44,20 +44,20 @@ gc.freeze()  # `%reset` would look through all that was imported and made before
 import os, sys
 os.chdir({folder!r})
 sys.modules.pop("test_public", None)  # of the previous lab; a student has one lab per kernel
-from autograder.student import controls, lab, pictures
+from autograder.student import lab, pictures
 lab.CELL_SECONDS = {seconds}
 pictures.SHARP = 0.5  # saves time, as does what the next lines leave out
 lab.heatmaps = pictures.heatmaps if {drawn} else (lambda *_tables, **_words: None)
 pictures._image = pictures.draw if {drawn} else (lambda *_picture: "")
-lab.explore = controls.explore
+lab.explore = pictures.explore
 """
 FOLLOWS = "moves the picture"
 STAYS = "changes nothing"
 EXPLORED = f"""
 
 def _watched(draw, **starts):  # also prints of each control whether the picture follows it
-    controls.explore(draw, **starts)
-    first = dict(zip(starts, map(controls._first, starts.values())))
+    pictures.explore(draw, **starts)
+    first = dict(zip(starts, map(pictures._first, starts.values())))
     for name, start in starts.items():
         moved = _seen(draw(**(first | {{name: _other(start)}}))) != _seen(draw(**first))
         print(name, {FOLLOWS!r} if moved else {STAYS!r})
@@ -66,7 +66,7 @@ def _watched(draw, **starts):  # also prints of each control whether the picture
 def _other(start):
     if isinstance(start, (bool, str)):
         return not start if isinstance(start, bool) else start[::-1]
-    return next(value for value in start if value != controls._first(start))
+    return next(value for value in start if value != pictures._first(start))
 
 
 def _seen(panels):  # titles, numbers and curves of a picture, which need not be drawn for that

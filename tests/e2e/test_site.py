@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from autograder.student.watch_keys import BY_KEY
+from autograder.student.watch_screen import BY_KEY
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -1,8 +1,7 @@
 """A checker for tests of `watch`, which answers at once."""
 
 from autograder.course import Stage
-from autograder.reports.blocks import Message
-from autograder.reports.feedback import CheckFeedback, ExerciseFeedback
+from autograder.reports.feedback import CheckFeedback, ExerciseFeedback, Message
 from autograder.student.progress import Task
 from autograder.student.stage_picture import PictureRows
 from autograder.student.warm_checker import CheckAnswer

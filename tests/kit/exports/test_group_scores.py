@@ -4,8 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.errors import UsageError
-from autograder.exports.grade_table import GradeTable, StageColumn
-from autograder.exports.group_scores import share_scores
+from autograder.exports.grade_table import GradeTable, StageColumn, share_scores
 from autograder.submission.roster import Groups, Member
 from tests.kit.factories import row, table_of_rows
 

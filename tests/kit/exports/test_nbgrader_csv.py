@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.course import Course
+from autograder.exports.csv_files import exercises_csv, nbgrader_csv
 from autograder.exports.export_file import csv_text
 from autograder.exports.grade_table import (
     GradeTable,
@@ -17,7 +18,6 @@ from autograder.exports.grade_table import (
     grade_table,
     settle_ungraded,
 )
-from autograder.exports.nbgrader_csv import exercises_csv, nbgrader_csv
 from autograder.results import SubmissionResult
 from tests.kit.factories import (
     FORMULAS,

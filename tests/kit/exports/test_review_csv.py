@@ -1,6 +1,6 @@
 """Tests the list of submissions that need manual review, as a CSV file."""
 
-from autograder.exports.review_csv import review_csv
+from autograder.exports.csv_files import review_csv
 from autograder.results import Flag, FlagKind
 from tests.kit.factories import MakeCheck, MakeResults, MakeSubmission
 from tests.kit.importers import cells

@@ -4,9 +4,13 @@ from typing import get_args
 
 import pytest
 
-from autograder.reports.blocks import (
+from autograder.reports.exercise_screen import exercise_screen
+from autograder.reports.feedback import (
     Aside,
     Block,
+    CheckFeedback,
+    ExerciseFeedback,
+    Feedback,
     Message,
     NamedMistake,
     Printed,
@@ -14,8 +18,6 @@ from autograder.reports.blocks import (
     Title,
     mistake_first,
 )
-from autograder.reports.exercise_screen import exercise_screen
-from autograder.reports.feedback import CheckFeedback, ExerciseFeedback, Feedback
 from autograder.reports.html import exercise_card, render
 from autograder.reports.plain import exercise_text
 from autograder.reports.screen import whole

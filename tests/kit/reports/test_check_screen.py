@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Course
-from autograder.reports.check_screen import self_check_text
+from autograder.reports.exercise_screen import self_check_text
 from autograder.reports.feedback import SelfCheckFeedback
 from autograder.reports.feedback_builder import build_self_check
 from autograder.results import CheckResult, SubmissionResult

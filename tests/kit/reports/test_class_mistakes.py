@@ -2,8 +2,8 @@
 
 import pytest
 
-from autograder.reports import class_mistakes
-from autograder.reports.class_mistakes import MistakeTally
+from autograder.reports import class_report
+from autograder.reports.class_report import MistakeTally
 from autograder.results import (
     FIRST,
     SECOND,
@@ -94,7 +94,7 @@ def test_the_links_of_a_large_class_are_bounded(
     submission: MakeSubmission, failed, monkeypatch: pytest.MonkeyPatch
 ):
     """The number of students is correct even if some are not listed."""
-    monkeypatch.setattr(class_mistakes, "MAX_LINKED", 2)
+    monkeypatch.setattr(class_report, "MAX_LINKED", 2)
     tally = MistakeTally()
     for row in range(3):
         tally.add(row, submission(failed(SCALE)))

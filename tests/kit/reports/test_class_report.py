@@ -13,9 +13,9 @@ from autograder.reports.class_report import (
     build_stage_reports,
     class_table,
     missing_labs,
+    page_names,
 )
 from autograder.reports.html import class_page
-from autograder.reports.page_names import page_names
 from autograder.results import (
     CheckResult,
     Diagnosis,

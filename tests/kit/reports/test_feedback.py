@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from autograder.reports.blocks import Dependency, Message, Printed, Title
 from autograder.reports.feedback import (
     CheckFeedback,
+    Dependency,
     ExerciseFeedback,
     Feedback,
+    Message,
+    Printed,
+    Title,
     percent,
 )
 

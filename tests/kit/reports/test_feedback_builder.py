@@ -6,8 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.course import Course
-from autograder.reports.blocks import Aside, Message, NamedMistake
-from autograder.reports.feedback import FinalGrade, GradePart
+from autograder.reports.feedback import Aside, FinalGrade, GradePart, Message, NamedMistake
 from autograder.reports.feedback_builder import (
     build_exercise_feedback,
     build_feedback,

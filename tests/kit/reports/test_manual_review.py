@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.reports.manual_review import first_problem, lacks_lab, review_reasons
+from autograder.reports.class_report import first_problem, lacks_lab, review_reasons
 from autograder.results import CheckResult, Flag, FlagKind, Outcome, Status, SubmissionResult
 from tests.kit.factories import MakeCheck, MakeSubmission
 

@@ -8,7 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from autograder.course import Course
-from autograder.reports.check_screen import self_check_text
+from autograder.reports.exercise_screen import self_check_text
 from autograder.reports.feedback_builder import build_self_check
 from autograder.reports.terminal import feedback_text
 from autograder.results import (

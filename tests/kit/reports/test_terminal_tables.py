@@ -1,8 +1,7 @@
 """Tests tables of numbers in a terminal."""
 
 from autograder.course_file import Picture
-from autograder.reports.terminal import render
-from autograder.reports.terminal_tables import picture_parts, pictures_parts
+from autograder.reports.terminal import picture_parts, pictures_parts, render
 
 PICTURE = Picture(("a", "b"), "Meaning.", "", caption="Rows and columns.")
 WEIGHTS = ((1.0, 0.0), (0.25, 0.75))

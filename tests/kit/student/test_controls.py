@@ -6,8 +6,7 @@ import ipywidgets
 import pytest
 import torch
 
-from autograder.student.controls import embed, explore
-from autograder.student.pictures import Panels, heatmap_panels
+from autograder.student.pictures import Panels, embed, explore, heatmap_panels
 
 
 class Display:

@@ -11,7 +11,7 @@ from autograder.course import Handout, handouts
 from autograder.student import copies
 from autograder.student.learner_folder import ORIGINALS
 from autograder.student.progress import Progress, Task, digest_of, tasks
-from autograder.student.watch_keys import press
+from autograder.student.watch_screen import press
 from autograder.student.watch_state import Watch
 from tests.kit.known_answers import KnownAnswers
 

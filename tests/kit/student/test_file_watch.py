@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from autograder.course import handouts
-from autograder.student.file_watch import FileWatch, _signature_of
+from autograder.student.watch import FileWatch, _signature_of
 
 
 def test_a_save_is_found_by_looking_at_the_file(handed_out: Path):

@@ -13,7 +13,7 @@ from autograder.reports.feedback import CheckFeedback, ExerciseFeedback
 from autograder.student.learner_folder import remember
 from autograder.student.progress import Progress, Task, tasks
 from autograder.student.warm_checker import CheckAnswer
-from autograder.student.watch_keys import press
+from autograder.student.watch_screen import press
 from autograder.student.watch_state import Watch
 from autograder.suite.checks import CheckSpec, CollectedCheck, Layer
 from tests.kit.known_answers import KnownAnswers

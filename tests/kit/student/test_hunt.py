@@ -16,7 +16,7 @@ from autograder.reports.terminal import render
 from autograder.results import FIRST, SECOND
 from autograder.sandbox.spawned_workers import Workers
 from autograder.student.hunt import Hunt, HuntState, _solved
-from autograder.student.wrong_modules import WrongModule
+from autograder.student.learner_code import WrongModule
 
 CHANGES = (("dim=-1)", "dim=-2)"), ("keys.shape[-1] ** 0.5", "1"), ("W_key(x)", "W_query(x)"))
 STAYS = """

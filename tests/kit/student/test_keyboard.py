@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.student import keyboard
-from autograder.student.keyboard import ESCAPE, UNKNOWN, UnixKeys, WindowsKeys
+from autograder.student import watch_terminal
+from autograder.student.watch_terminal import ESCAPE, UNKNOWN, UnixKeys, WindowsKeys
 
 
 @pytest.fixture
@@ -82,9 +82,9 @@ def test_another_size_is_a_reason_to_draw(keys: WindowsKeys, monkeypatch: pytest
 
 def test_the_system_chooses(monkeypatch: pytest.MonkeyPatch, typed: list[str]):  # noqa: ARG001  # installs the console
     """The keyboard for Windows is used where there is no `termios`."""
-    monkeypatch.setattr(keyboard.sys, "platform", "win32")
+    monkeypatch.setattr(watch_terminal.sys, "platform", "win32")
 
-    assert isinstance(keyboard.keys(), WindowsKeys)
+    assert isinstance(watch_terminal.keys(), WindowsKeys)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a console of Windows sends no signals")

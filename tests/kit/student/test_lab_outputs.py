@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from autograder.student.lab_outputs import MOST_OUTPUTS, PNG, Output, outputs_after_exercises
+from autograder.student.course_page import MOST_OUTPUTS, PNG, Output, outputs_after_exercises
 
 DOT = base64.b64encode(PNG + b"a dot").decode()
 

@@ -4,15 +4,15 @@ import tomllib
 
 import pytest
 
-from autograder.student import oldest_python
-from autograder.student.oldest_python import OLDEST, newer_syntax
+from autograder.student import check
+from autograder.student.check import OLDEST, newer_syntax
 from tests.kit.factories import ROOT
 
 
 @pytest.fixture
 def oldest(monkeypatch: pytest.MonkeyPatch):
     """Let the oldest Python be 3.7, so that this one is newer on every machine."""
-    monkeypatch.setattr(oldest_python, "OLDEST", (3, 7))
+    monkeypatch.setattr(check, "OLDEST", (3, 7))
 
 
 @pytest.mark.usefixtures("oldest")
@@ -60,4 +60,4 @@ def test_an_f_string_with_its_own_quotes_inside_is_newer(tokens: str, is_newer: 
         is_start = text.startswith("f")
         found.append((kind or ("FSTRING_START" if is_start else "FSTRING_END"), text, 4))
 
-    assert oldest_python._quotes_line(found) == (4 if is_newer else 0)
+    assert check._quotes_line(found) == (4 if is_newer else 0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.student.own_names import used_names
+from autograder.student.check import used_names
 
 MODULE = """
 import torch

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.student.stub_update import updated
+from autograder.student.exercise_cell import updated
 
 OLD = '''"""Rules of before."""
 

@@ -8,8 +8,7 @@ import pytest
 from autograder.course import handouts
 from autograder.reports.terminal import render
 from autograder.student.progress import Progress, tasks
-from autograder.student.watch_keys import KEYS, key_row, press
-from autograder.student.watch_screen import screen
+from autograder.student.watch_screen import KEYS, key_row, press, screen
 from autograder.student.watch_state import Watch
 from tests.kit.known_answers import KnownAnswers
 

@@ -10,12 +10,10 @@ import pytest
 from autograder.companion import CompanionAnswer, Passage
 from autograder.course import COMPANION_FILE, handouts
 from autograder.errors import GraderError
-from autograder.reports.blocks import Message
-from autograder.reports.feedback import CheckFeedback
+from autograder.reports.feedback import CheckFeedback, Message
 from autograder.reports.terminal import render
 from autograder.student.progress import Progress, tasks
-from autograder.student.watch_keys import press
-from autograder.student.watch_screen import CHECKING, screen
+from autograder.student.watch_screen import CHECKING, press, screen
 from autograder.student.watch_state import Watch
 from tests.kit.known_answers import KnownAnswers
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.student.wrong_modules import UNNAMED, WrongModule, first_named
+from autograder.student.learner_code import UNNAMED, WrongModule, first_named
 
 
 def wrong_modules(*names: str) -> Iterator[WrongModule]:

@@ -1,4 +1,4 @@
-"""Writes the CSV file of ``nbgrader export``, and one with all exercises.
+"""Writes CSV files: that of ``nbgrader export``, one with all exercises, and the review list.
 
 ``nbgrader_csv`` has the columns of nbgrader's ``CsvExportPlugin``, with two differences: cells with
 a comma are quoted, and a stage that was not submitted has no row, whereas nbgrader writes a zero.
@@ -6,11 +6,16 @@ a comma are quoted, and a stage that was not submitted has no row, whereas nbgra
 averaged without a pivot table. The maximum is in the header, where it does not change an average.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from autograder.exports.export_file import ExportFile, csv_content, csv_id, csv_text, number
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
+from autograder.reports.class_report import review_reasons
+from autograder.reports.page_names import page_names
+from autograder.results import Results
+from autograder.sanitize import MAX_SENTENCE
+from autograder.stored_results import scores_of
 
 COLUMNS: Final = (
     "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
@@ -80,3 +85,20 @@ def _points(score: Score | None, exercises: list[str]) -> list[str]:
         return [""] * (len(exercises) + 1)
     earned = [score.exercises.get(name, (None, 0))[0] for name in exercises]
     return [number(value) for value in (*earned, score.score)]
+
+
+HEADER = ("student", "name", "stage", "points", "reason", "page")
+
+
+def review_csv(results: Results, names: Mapping[str, str]) -> ExportFile:
+    """Return a row for each reason to read a submission; *names* maps ids to known names."""
+    rows = [HEADER]
+    pages = page_names(scores_of(results))
+    for page, result in zip(pages, results.submissions, strict=True):
+        points = f"{result.score:g}" if result.max_score else ""
+        who = csv_id(result.student), csv_text(names.get(result.student, ""))
+        rows += [
+            (*who, csv_id(result.stage), points, csv_text(reason, MAX_SENTENCE), page)
+            for reason in review_reasons(result)
+        ]
+    return ExportFile(csv_content(rows))
