@@ -13,7 +13,7 @@ from autograder.course import Course, course_secret
 from autograder.course_file import Limits
 from autograder.errors import CourseError, GraderError
 from autograder.grading.suite_runner import open_suites
-from autograder.sandbox import namespaces, private_folder
+from autograder.sandbox import namespaces
 from autograder.sandbox.isolation import detect_capabilities
 from autograder.sandbox.spawned_workers import own_workers
 from autograder.suite import documented
@@ -58,7 +58,7 @@ def _worker() -> Finding:
 
 def _private_folder(limits: Limits) -> str:
     """Return a sentence on the files that a submission may write."""
-    if private_folder.is_available():
+    if namespaces.has_private_folders():
         return f"submissions may write {limits.disk_mib} MiB and {limits.files} files, in memory"
     return (
         "submissions can't write files: this system does not let a process mount "

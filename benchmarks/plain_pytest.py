@@ -26,7 +26,7 @@ import torch
 
 from autograder.sandbox.confinement import SandboxPolicy, confine, prepare_forks
 from autograder.sandbox.isolation import readable_roots
-from autograder.sandbox.privileges import unprivileged_owner
+from autograder.sandbox.namespaces import unprivileged_owner
 
 STAGE = "04_self_attention"
 SOLUTION = f"solutions/{STAGE}/self_attention.py"

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Final, TypeGuard
 
 from autograder.diagnosis.vocabulary import ORDINALS
-from autograder.sandbox.source_parts import read_parts
+from autograder.sandbox.notebook_magics import read_parts
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = Function | ast.ClassDef

@@ -24,7 +24,7 @@ CONFIG_FILE = "nbgrader_config.py"
 # The only step of nbgrader's own converter. ``SandboxedAutograde`` runs no steps.
 _AUTOGRADE = ["autograder.gradebook.converter.RefuseUnprotected"]
 _FEEDBACK = [
-    "autograder.gradebook.feedback_grades.FeedbackGrades",
+    "autograder.gradebook.feedback_cells.FeedbackGrades",
     # Otherwise a student who submits late could read the mark scheme in a friend's copy.
     "autograder.gradebook.feedback_cells.RemoveMarkScheme",
     "autograder.gradebook.feedback_cells.ShortenFeedback",
@@ -176,7 +176,7 @@ def set_options(config: Any, file: str | Path) -> None:
     config.Autograde.autograde_preprocessors = _AUTOGRADE
     config.GenerateFeedback.preprocessors = _FEEDBACK
     config.ExportApp.plugin_class = "autograder.gradebook.grade_export.CsvExport"
-    config.ExchangeFactory.release_feedback = "autograder.gradebook.exchange.ReleaseFeedback"
+    config.ExchangeFactory.release_feedback = "autograder.gradebook.feedback_cells.ReleaseFeedback"
 
 
 def _put_tools_on_path() -> None:

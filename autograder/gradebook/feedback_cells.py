@@ -1,15 +1,18 @@
 """Shortens the pages of ``nbgrader generate_feedback`` to the cells about the student."""
 
+import glob
 from pathlib import Path
 from typing import Any
 
-from nbgrader.preprocessors import ClearMarkScheme, NbGraderPreprocessor
+from nbgrader.exchange.default import ExchangeReleaseFeedback
+from nbgrader.preprocessors import ClearMarkScheme, GetGrades, NbGraderPreprocessor
 from traitlets import List
 
 from autograder.course import load
 from autograder.errors import CourseError
 from autograder.gradebook.autograded_notebook import MODULE_CELL
 from autograder.gradebook.autograded_submission import read_master
+from autograder.submission.assemble import STAMP
 
 
 class RemoveMarkScheme(ClearMarkScheme):
@@ -55,3 +58,69 @@ class ShortenFeedback(NbGraderPreprocessor):
             for cell in cells
             if "nbgrader" not in cell["metadata"]
         )
+
+
+class FeedbackGrades(GetGrades):
+    """Adds scores as nbgrader does, and logs a warning for each page with scores not yet final."""
+
+    def preprocess(self, nb: Any, resources: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """Add the scores to *nb*, and warn if some are not final."""
+        self._waiting: list[str] = []
+        self._outdated: list[str] = []
+        made: tuple[Any, dict[str, Any]] = super().preprocess(nb, resources)
+        page = f"{self.student_id}, {self.assignment_id}"
+        if self._waiting:
+            self.log.warning(
+                "%s: not graded by hand yet, so the page shows 0 points: %s. "
+                "Grade the answers in formgrader, then run this command again with --force.",
+                page,
+                ", ".join(self._waiting),
+            )
+        if self._outdated:
+            self.log.warning(
+                "%s: graded with different points for %s. "
+                "Grade the submission again before you return the page.",
+                page,
+                ", ".join(self._outdated),
+            )
+        return made
+
+    def _get_score(self, cell: Any, resources: dict[str, Any]) -> None:
+        name = cell.metadata.nbgrader["grade_id"]
+        points = cell.metadata.nbgrader.get("points")
+        super()._get_score(cell, resources)
+        keys = (name, self.notebook_id, self.assignment_id, self.student_id)
+        grade = self.gradebook.find_grade(*keys)
+        if grade.manual_score is None and grade.auto_score is None:
+            self._waiting.append(name)
+        if points is not None and points != grade.max_score:
+            self._outdated.append(name)
+
+
+# nbgrader reads both files to release a page. Only the exchange creates the secret.
+_OF_THE_EXCHANGE = ("submission_secret.txt", STAMP)
+
+
+class ReleaseFeedback(ExchangeReleaseFeedback):
+    """Releases feedback to those who used the exchange, and skips students who did not.
+
+    nbgrader's own class releases nothing if one student did not use it.
+    """
+
+    src_path: str  # a glob pattern, which nbgrader sets before it calls ``copy_files``
+
+    def copy_files(self) -> None:
+        """Release the pages of students who used the exchange, and list the others."""
+        outside = []
+        for folder in sorted(map(Path, glob.glob(self.src_path))):  # noqa: PTH207  # an absolute pattern
+            if all((folder / name).is_file() for name in _OF_THE_EXCHANGE):
+                self.src_path = glob.escape(str(folder))
+                super().copy_files()
+            else:
+                outside.append(str(folder.relative_to(self.coursedir.root)))
+        if outside:
+            self.log.warning(
+                "Not submitted through the exchange, which cannot return a page without its "
+                "secret; return these pages in a different way: %s",
+                ", ".join(outside),
+            )

@@ -30,7 +30,7 @@ from autograder.exports.grade_table import (
     StudentGrades,
     settle_ungraded,
 )
-from autograder.gradebook.registration import outdated_grades
+from autograder.gradebook.score_rows import outdated_grades
 from autograder.results import add
 from autograder.submission.files import in_sentence
 

@@ -1,24 +1,31 @@
 """Writes the rows of one student's lab into nbgrader's database; the caller commits them."""
 
 import datetime as dt
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 from nbgrader.api import (
     Assignment,
     Comment,
     Grade,
     Gradebook,
+    MissingEntry,
     Student,
     SubmittedAssignment,
     SubmittedNotebook,
 )
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import AssignLatePenalties
 
+from autograder.authoring.lab_notebook import Notebook
 from autograder.course import LAB
 from autograder.errors import UsageError
 from autograder.results import add
+from autograder.submission.files import in_sentence
 
 NOTEBOOK = LAB.removesuffix(".ipynb")  # nbgrader's notebook_id in every stage
 NO_RESPONSE = "No response."  # the comment that nbgrader itself writes on an unchanged answer cell
@@ -136,3 +143,153 @@ def _add_missing_rows(book: Gradebook, row: SubmittedNotebook, notebook: Any) ->
             book.db.add(Comment(cell_id=cell.id, notebook_id=row.id))
     book.db.flush()
     book.db.expire(row)
+
+
+_KINDS = ("grade", "solution", "task")
+
+
+class _Facts(msgspec.Struct, frozen=True):
+    grade_id: str = ""
+    grade: bool = False
+    task: bool = False
+    points: float = 0.0
+
+
+class _LabMetadata(msgspec.Struct, frozen=True):
+    nbgrader: _Facts = _Facts()
+
+
+class _LabCell(msgspec.Struct, frozen=True):
+    metadata: _LabMetadata
+
+
+class _Lab(msgspec.Struct, frozen=True):
+    """Decodes the points of the cells in an autograded notebook."""
+
+    cells: tuple[_LabCell, ...]
+
+
+def register(book: Gradebook, stage: str, master: Notebook) -> bool:
+    """Register the lab of *stage* if it is new or has changed; return whether it did so.
+
+    Scores are kept. Raises ``UsageError`` if cells were added or removed and there are already
+    submissions, which nbgrader does not support.
+    """
+    if _is_registered(book, stage, master):
+        return False
+    book.update_or_create_assignment(stage)
+    _remove_other_cells(book, stage, master)
+    kernel = json.dumps(master["metadata"]["kernelspec"])
+    book.update_or_create_notebook(NOTEBOOK, stage, kernelspec=kernel)
+    for cell in master["cells"]:
+        if "nbgrader" in cell["metadata"]:
+            _register_cell(book, stage, cell)
+    return True
+
+
+def outdated_grades(book: Gradebook, coursedir: CourseDirectory) -> Iterator[str]:
+    """Yield a remark on the submissions graded before the points of a lab in *book* changed."""
+    for assignment in book.db.query(Assignment).order_by(Assignment.name):
+        before: dict[float, list[str]] = {}  # the students, by the points of the lab at that time
+        now = {
+            cell.name: cell.max_score
+            for notebook in assignment.notebooks
+            for cell in (*notebook.grade_cells, *notebook.task_cells)
+        }
+        for submission in sorted(assignment.submissions, key=lambda item: str(item.student_id)):
+            step, student = coursedir.autograded_directory, submission.student_id
+            folder = Path(coursedir.format_path(step, student, assignment.name))
+            then = _graded_by(folder / f"{NOTEBOOK}.ipynb")
+            if then and then != now:
+                before.setdefault(add(then.values()), []).append(str(student))
+        for points, students in before.items():
+            names = in_sentence(students)
+            yield (
+                f"{assignment.name}: when the submissions of these students were graded, the lab "
+                f"was worth {points:g} points: {names}. Now it is worth {add(now.values()):g} or "
+                "divides them differently. Grade these submissions again."
+            )
+
+
+def _graded_by(lab: Path) -> dict[str, float]:
+    """Return the points of each graded cell of an autograded *lab*; empty if it can't be read."""
+    try:
+        cells = msgspec.json.decode(lab.read_bytes(), type=_Lab).cells
+    except (OSError, msgspec.DecodeError):
+        return {}
+    found = [cell.metadata.nbgrader for cell in cells]
+    return {facts.grade_id: facts.points for facts in found if facts.grade or facts.task}
+
+
+def _remove_other_cells(book: Gradebook, stage: str, master: Notebook) -> None:
+    """Remove the registered lab if its cells differ; raise ``UsageError`` if it has submissions."""
+    try:
+        notebook = book.find_notebook(NOTEBOOK, stage)
+    except MissingEntry:
+        return
+    registered, wanted = _registered_kinds(notebook), _kinds(master)
+    if registered == wanted:
+        return
+    if notebook.submissions:
+        msg = (
+            f"The lab of {stage} and the gradebook have different cells, and there are submissions "
+            f"already: {', '.join(sorted({name for name, _ in registered ^ wanted}))}. "
+            "Restore the cells, or start a new gradebook."
+        )
+        raise UsageError(msg)
+    book.remove_notebook(NOTEBOOK, stage)
+
+
+def _register_cell(book: Gradebook, stage: str, cell: dict[str, Any]) -> None:
+    facts = cell["metadata"]["nbgrader"]
+    key = (facts["grade_id"], NOTEBOOK, stage)
+    kind = cell["cell_type"]
+    if facts["grade"]:
+        book.update_or_create_grade_cell(*key, max_score=facts["points"], cell_type=kind)
+    if facts["solution"]:
+        book.update_or_create_solution_cell(*key)
+    if facts["task"]:
+        book.update_or_create_task_cell(*key, max_score=facts["points"], cell_type=kind)
+    source = {"cell_type": kind, "source": cell["source"], "checksum": facts["checksum"]}
+    book.update_or_create_source_cell(*key, locked=facts["locked"], **source)
+
+
+def _is_registered(book: Gradebook, stage: str, master: Notebook) -> bool:
+    try:
+        notebook = book.find_notebook(NOTEBOOK, stage)
+    except MissingEntry:
+        return False
+    checksums = {cell.name: cell.checksum for cell in notebook.source_cells}
+    points = {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
+    is_same = points == _points(master) and _registered_kinds(notebook) == _kinds(master)
+    return is_same and checksums == _checksums(master)
+
+
+def _checksums(master: Notebook) -> dict[str, str]:
+    return {facts["grade_id"]: facts["checksum"] for facts in _nbgrader_metadata(master)}
+
+
+def _points(master: Notebook) -> dict[str, float]:
+    cells = _nbgrader_metadata(master)
+    return {facts["grade_id"]: facts["points"] for facts in cells if "points" in facts}
+
+
+def _kinds(master: Notebook) -> set[tuple[str, str]]:
+    """Return pairs of a cell's name and a kind of row that nbgrader stores for the cell."""
+    cells = list(_nbgrader_metadata(master))
+    kinds = {(facts["grade_id"], kind) for facts in cells for kind in _KINDS if facts[kind]}
+    return kinds | {(facts["grade_id"], "source") for facts in cells}
+
+
+def _registered_kinds(notebook: Any) -> set[tuple[str, str]]:
+    return {
+        (cell.name, kind)
+        for kind in (*_KINDS, "source")
+        for cell in getattr(notebook, f"{kind}_cells")
+    }
+
+
+def _nbgrader_metadata(master: Notebook) -> Iterator[dict[str, Any]]:
+    for cell in master["cells"]:
+        if "nbgrader" in cell["metadata"]:
+            yield cell["metadata"]["nbgrader"]

@@ -27,9 +27,10 @@ from autograder.gradebook.autograded_submission import (
 )
 from autograder.gradebook.collection import NO_TIME, is_marked_late, no_effect
 from autograder.gradebook.connection import NbgraderSetup
-from autograder.gradebook.registration import outdated_grades, register
 from autograder.gradebook.score_rows import (
     auto_points,
+    outdated_grades,
+    register,
     set_auto_scores,
     set_late_penalty,
     submitted_notebook,

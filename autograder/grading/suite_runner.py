@@ -51,9 +51,9 @@ from autograder.results import (
     add,
 )
 from autograder.sandbox.faults import Fault, Raised
+from autograder.sandbox.notebook_magics import read_parts
 from autograder.sandbox.process_limits import MIB
 from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
-from autograder.sandbox.source_parts import read_parts
 from autograder.sandbox.static_names import definitions, odd_words
 from autograder.sandbox.transcript import OtherRequestError
 from autograder.submission import Submission

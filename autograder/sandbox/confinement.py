@@ -14,9 +14,9 @@ import msgspec
 
 from autograder.course_file import Isolation
 from autograder.errors import SandboxError
-from autograder.sandbox import landlock, namespaces, private_folder, seccomp, syscalls
+from autograder.sandbox import landlock, namespaces, seccomp, syscalls
 from autograder.sandbox.isolation import allows_others, missing_feature, readable, readable_roots
-from autograder.sandbox.privileges import (
+from autograder.sandbox.namespaces import (
     drop_privileges,
     is_root,
     set_capabilities,
@@ -103,10 +103,10 @@ def _apply_full(policy: SandboxPolicy, parent: int) -> None:
 
 def _mount_private_folder(policy: SandboxPolicy) -> tuple[Path, ...]:
     """Enter the private folder; return it as writable only if its size can be limited."""
-    limited = private_folder.is_available()
+    limited = namespaces.has_private_folders()
     if limited:
         owner = unprivileged_owner()
-        private_folder.mount(policy.private, policy.file_bytes, policy.files, owner)
+        namespaces.mount_private_folder(policy.private, policy.file_bytes, policy.files, owner)
     os.chdir(policy.private)
     return (Path(policy.private),) if limited else ()
 
@@ -152,7 +152,7 @@ def prepare_forks() -> None:
     for root in (*readable_roots(), *readable().listed):
         is_below_closed(root)
     _closed_search_paths()
-    private_folder.is_available()
+    namespaces.has_private_folders()
     namespaces.has_process_numbers()
     if arch := syscalls.machine():
         seccomp.encoded(arch, os.getpid())

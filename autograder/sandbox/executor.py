@@ -6,6 +6,7 @@ forged, because student code runs in the same process. The supervisor therefore 
 none for any statement except returned tensors.
 """
 
+import contextlib
 import inspect
 import linecache
 import operator
@@ -13,8 +14,12 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType, ModuleType
-from typing import Final
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import MappingProxyType, ModuleType, SimpleNamespace
+from typing import Any, Final
 
 import msgspec
 import torch
@@ -31,7 +36,7 @@ from autograder.sandbox.module_parameters import (
     replace,
     require_tensor,
 )
-from autograder.sandbox.problem_reader import ProblemReader, statement_at
+from autograder.sandbox.notebook_magics import SourceParts, read_parts
 from autograder.sandbox.protocol import (
     MAX_PROBLEMS,
     MAX_TEXT,
@@ -41,10 +46,90 @@ from autograder.sandbox.protocol import (
     SourceValue,
     Verb,
 )
-from autograder.sandbox.source_parts import SourceParts, read_parts
-from autograder.sandbox.statements import StatementRunner, is_definition
+from autograder.sandbox.statements import (
+    ProblemReader,
+    StatementRunner,
+    is_definition,
+    statement_at,
+)
 from autograder.sandbox.tensors import Encoder, decode, differs, has_array
-from autograder.sandbox.unused_compiler import postpone_compiler
+
+COMPILER = "torch._dynamo"
+SHAPES = "torch.fx.experimental.symbolic_shapes"
+
+
+class _Postponed(ModuleType):
+    """Replaces a module of torch until code needs a name that is not defined here."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # requested by code that inspects all modules
+            raise AttributeError(name)
+        return getattr(_import_now(self.__name__), name)
+
+
+class _Submodules(MetaPathFinder, Loader):
+    """Imports the compiler before a submodule, which the compiler may then have loaded."""
+
+    def find_spec(
+        self, name: str, _path: Sequence[str] | None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name.startswith(f"{COMPILER}."):
+            _import_now(COMPILER)
+            return ModuleSpec(name, self) if name in sys.modules else None
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return sys.modules[spec.name]
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+def postpone_compiler() -> None:
+    """Let torch import its compiler and SymPy only if code needs them, and compile nothing.
+
+    Compiled code gives the same results, and the sandbox can't run the C++ compiler.
+    """
+    vars(torch)["compile"] = _uncompiled
+    if COMPILER not in sys.modules:
+        vars(torch)["_dynamo"] = sys.modules[COMPILER] = _Postponed(COMPILER)  # as by an import
+        vars(sys.modules[COMPILER]).update(
+            __path__=[str(Path(torch.__file__).with_name("_dynamo"))],
+            disable=_unchanged,
+            graph_break=lambda _message="": None,
+            compiled_autograd=SimpleNamespace(_disable=contextlib.nullcontext),
+        )
+        sys.meta_path.insert(0, _Submodules())
+    if SHAPES not in sys.modules:
+        sys.modules[SHAPES] = _Postponed(SHAPES)
+        vars(sys.modules[SHAPES]).update(sym_eq=_sym_eq, expect_true=_expect_true)
+
+
+def _uncompiled(model: Any = None, **_: object) -> Any:
+    """Return *model* as it is, or the decorator that does so."""
+    return _unchanged if model is None else model
+
+
+def _unchanged(function: Callable[..., object], *_: object, **__: object) -> Callable[..., object]:
+    return function  # nothing compiles it
+
+
+def _sym_eq(x: Any, y: Any) -> Any:
+    if all(isinstance(one, torch.Size) and {*map(type, one)} <= {int} for one in (x, y)):
+        return x == y
+    return _import_now(SHAPES).sym_eq(x, y)
+
+
+def _expect_true(a: Any, skip: int = 0) -> Any:
+    return a if isinstance(a, bool) else _import_now(SHAPES).expect_true(a, skip)
+
+
+def _import_now(name: str) -> ModuleType:
+    """Import torch's module *name*, and remove the module that replaces it."""
+    if isinstance(sys.modules.get(name), _Postponed):
+        del sys.modules[name]
+    return import_module(name)
+
 
 COUNTED = ("functions", "operators", "products")
 HOOKS = ("forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks")

@@ -7,16 +7,20 @@ fork of the supervisor, made before the supervisor loads a suite.
 """
 
 import contextlib
+import faulthandler
 import gc
 import os
+import queue
 import select
 import signal
 import socket
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Final, NoReturn
 
 import msgspec
 import torch
@@ -26,15 +30,27 @@ from autograder.sandbox.confinement import prepare_forks
 from autograder.sandbox.executor import RequestExecutor
 from autograder.sandbox.namespaces import fork_apart, parent_of_fork
 from autograder.sandbox.protocol import (
+    HEADER,
+    PRINTED_MARK,
     Batch,
     Request,
     StartWorker,
     Value,
     WorkerEnded,
     WorkerStarted,
+    unpack,
 )
 from autograder.sandbox.tensors import encode_tensor
-from autograder.sandbox.worker import pack_reply, serve
+from autograder.sandbox.worker import (
+    CONFINED,
+    CONNECTION,
+    pack_reply,
+    prepare,
+    read,
+    respond,
+    serve,
+    write,
+)
 
 # A worker that the kernel can't end (a broken disk, a debugger) must not delay the other clients.
 END_SECONDS = 1.0
@@ -196,3 +212,56 @@ def _end_worker(pid: int) -> WorkerEnded:
         return WorkerEnded(os.waitstatus_to_exitcode(ended[1]))
     except ChildProcessError:
         return WorkerEnded(0)
+
+
+_REQUESTS: Final = CONNECTION + 1
+_STARTS: Final = msgspec.msgpack.Decoder(StartWorker)
+
+
+def serve_pipes() -> NoReturn:
+    """Serve the supervisor that has started this process, until it disconnects."""
+    _take_streams()
+    warm_up()
+    messages: queue.SimpleQueue[tuple[int, bytes]] = queue.SimpleQueue()
+    reading = threading.Thread(target=_read_all, args=(messages,), daemon=True)
+    reading.start()
+    write(CONNECTION, CONFINED)  # also before a submission starts
+    start, executor = None, None
+    while True:
+        number, body = messages.get()
+        if start is None or executor is None or not number:
+            start = unpack(_STARTS, body)
+            executor = RequestExecutor(
+                start.module, notebook=start.notebook, max_bytes=start.max_bytes
+            )
+            prepare(executor, start, os.getppid())
+        else:
+            respond(executor, number, body, start.max_bytes)
+            write(2, PRINTED_MARK)
+
+
+def _read_all(messages: "queue.SimpleQueue[tuple[int, bytes]]") -> None:
+    """Read messages in a thread, so that a stack can be requested while student code runs.
+
+    This process ends when the supervisor has ended, even if it is busy.
+    """
+    while head := read(_REQUESTS, HEADER.size):
+        size, number, _ = HEADER.unpack(head)
+        if size:
+            messages.put((number, read(_REQUESTS, size)))
+        else:
+            faulthandler.dump_traceback(file=2, all_threads=True)
+    os._exit(0)
+
+
+def _take_streams() -> None:
+    """Assign descriptors 1 and 2 to the output, 3 to the replies and 4 to the requests."""
+    os.dup2(1, CONNECTION)
+    os.dup2(0, _REQUESTS)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    if sys.platform == "win32":
+        import msvcrt  # noqa: PLC0415  # this name is missing on other systems
+
+        for descriptor in (_REQUESTS, CONNECTION, 1, 2):
+            msvcrt.setmode(descriptor, os.O_BINARY)

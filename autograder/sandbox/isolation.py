@@ -20,7 +20,7 @@ from autograder.course import SOLUTIONS_PACKAGE
 from autograder.course_file import Isolation
 from autograder.errors import SandboxError
 from autograder.sandbox import landlock, seccomp, syscalls
-from autograder.sandbox.privileges import is_root
+from autograder.sandbox.namespaces import is_root
 
 LESS_ISOLATION = (
     "To grade with less isolation, use --isolation process, or write "

@@ -8,17 +8,65 @@ import contextlib
 import ctypes
 import functools
 import os
+import shutil
 import stat
 import struct
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, Literal
 
+from autograder.disk import PRIVATE
 from autograder.sandbox import syscalls
-from autograder.sandbox.privileges import is_root
+
+NOBODY: Final = 65534  # the user "nobody" owns no file; rootless containers map it too
+_PR_SET_KEEPCAPS, _PR_CAPBSET_DROP, _PR_CAP_AMBIENT, _CLEAR_ALL = 8, 24, 47, 4
+_CAP_DAC_READ_SEARCH, _LAST_CAPABILITY = 2, 63
+_CAPABILITY_VERSION: Final = 0x20080522  # two words for each of the three sets
+
+
+def unprivileged_owner() -> int | None:
+    """Return the user and group that a worker changes to; ``None`` if it keeps its own."""
+    return NOBODY if sys.platform == "linux" and is_root() else None
+
+
+def is_root() -> bool:
+    """Whether this process has root's privileges."""
+    return sys.platform != "win32" and os.geteuid() == 0
+
+
+def drop_privileges() -> None:
+    """Drop root's user, groups and capabilities, except one capability.
+
+    That capability opens folders for the next steps, and ``confine`` drops it before student code
+    runs. Root itself could raise its limits again.
+    """
+    kept = 0
+    if is_root():
+        kept = 1 << _CAP_DAC_READ_SEARCH
+        syscalls.prctl(_PR_SET_KEEPCAPS, 1)
+        with contextlib.suppress(OSError):  # the kernel may have fewer capabilities
+            for capability in range(_LAST_CAPABILITY + 1):
+                syscalls.prctl(_PR_CAPBSET_DROP, capability)
+        os.setgroups([])
+        os.setresgid(NOBODY, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, NOBODY)
+        syscalls.prctl(_PR_SET_KEEPCAPS, 0)
+    syscalls.prctl(_PR_CAP_AMBIENT, _CLEAR_ALL)
+    set_capabilities(kept)
+
+
+def set_capabilities(kept: int) -> None:
+    """Keep only the capabilities whose bits are set in *kept*."""
+    header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION, 0))
+    sets = ctypes.create_string_buffer(struct.pack("=6I", kept, kept, 0, 0, 0, 0))
+    if ctypes.CDLL(None, use_errno=True).capset(header, sets):
+        raise OSError(ctypes.get_errno(), "capabilities could not be dropped")
+
 
 NEW_MOUNTS, NEW_USER, NEW_PROCESSES = 0x20000, 0x10000000, 0x20000000
 _RECURSIVE, _PRIVATE, _SAFE = 1 << 14, 1 << 18, 2 | 4 | 8  # MS_NOSUID, MS_NODEV, MS_NOEXEC
@@ -210,3 +258,45 @@ def works(attempt: Callable[[], None]) -> bool:
             os._exit(0)
         os._exit(1)
     return os.waitpid(pid, 0)[1] == 0
+
+
+_NO_SETUID, _NO_DEVICES, _NO_PROGRAMS = 2, 4, 8
+_FLAGS: Final = _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS
+
+
+def mount_private_folder(folder: str, size: int, files: int, owner: int | None = None) -> None:
+    """Mount a file system of *size* bytes and *files* files at *folder*, for this process only.
+
+    It belongs to *owner*, by default to this process's user. Raises ``OSError`` if the system
+    allows no namespace.
+    """
+    enter_mounts()
+    options = f"size={size},nr_inodes={files + 1},mode=700"  # the folder itself counts as one
+    if owner is not None:
+        options += f",uid={owner},gid={owner}"
+    syscalls.mount("none", folder, "tmpfs", _FLAGS, options)
+
+
+@functools.cache
+def has_private_folders() -> bool:
+    """Whether ``mount_private_folder`` works here, as tried in a separate process."""
+    # any folder: nobody else sees it
+    return works(lambda: mount_private_folder(str(Path(__file__).parent), 1 << 20, 1))
+
+
+def make_private_folder(parent: Path) -> Path:
+    """Create an empty folder that only the worker's user may enter."""
+    folder = Path(tempfile.mkdtemp(prefix=PRIVATE, dir=parent))
+    owner = unprivileged_owner()
+    if owner is not None:
+        os.chown(folder, owner, owner)
+    return folder
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a private folder, even one that is too deep to recurse into or has no permissions."""
+    with contextlib.suppress(RecursionError):  # before Python 3.13, rmtree calls itself
+        shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        for command in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+            subprocess.run([*command, str(folder)], check=False, stderr=subprocess.DEVNULL)  # noqa: S603  # a fixed command on the kit's folder

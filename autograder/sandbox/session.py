@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from autograder.errors import LostProcessError
 from autograder.results import Status
 from autograder.sandbox.attempts import ATTEMPTS, Attempt
-from autograder.sandbox.cpu_deadline import CpuDeadline
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.process_limits import MIB, collect_memory
 from autograder.sandbox.protocol import (
@@ -36,7 +35,14 @@ from autograder.sandbox.spawned_workers import Workers
 from autograder.sandbox.static_names import Definition, defines_nothing
 from autograder.sandbox.tensors import decode
 from autograder.sandbox.transcript import Exchange, Transcript
-from autograder.sandbox.worker_process import PRINTED_BYTES, Allowance, Sent, Worker, bad_message
+from autograder.sandbox.worker_process import (
+    PRINTED_BYTES,
+    Allowance,
+    CpuDeadline,
+    Sent,
+    Worker,
+    bad_message,
+)
 
 # The limit of clock time as a multiple of the submission's seconds, for a busy machine.
 WALL_CLOCK_FACTOR = 20

@@ -26,7 +26,9 @@ from autograder.sandbox.worker_process import CONTROL_SECONDS, START_SECONDS, Wo
 
 _FOLDER: Final = "autograder-own-"  # no run removes folders with this prefix
 VARIABLE: Final = "AUTOGRADER_WORKERS"  # "fork" or "spawn"
-_START: Final = "import gc; gc.disable(); from autograder.sandbox.piped_worker import main; main()"
+_START: Final = (
+    "import gc; gc.disable(); from autograder.sandbox.fork_server import serve_pipes; serve_pipes()"
+)
 # On Windows, Ctrl-C must end only the supervisor, and a notebook must open no window.
 _FLAGS: Final = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
     subprocess, "CREATE_NO_WINDOW", 0

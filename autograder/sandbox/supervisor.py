@@ -21,8 +21,7 @@ from autograder.errors import LostProcessError
 from autograder.sandbox import protocol
 from autograder.sandbox.confinement import SandboxPolicy
 from autograder.sandbox.isolation import readable, require_workers
-from autograder.sandbox.namespaces import read_before
-from autograder.sandbox.private_folder import make_private_folder, remove_folder
+from autograder.sandbox.namespaces import make_private_folder, read_before, remove_folder
 from autograder.sandbox.process_limits import MIB
 from autograder.sandbox.protocol import BadMessageError, WorkerEnded, WorkerStarted
 from autograder.sandbox.wires import PIPE_CHUNK, SocketWire

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from autograder.course import MARKERS, Handout, Stage
 from autograder.errors import UsageError
-from autograder.sandbox.source_parts import bound_names
+from autograder.sandbox.notebook_magics import bound_names
 from autograder.student.exercise_cell import parts_of, written
 from autograder.student.learner_folder import ORIGINALS, solved_stage, source_text, write_text
 from autograder.student.progress import Progress, Task

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from autograder.errors import UsageError
-from autograder.sandbox.source_parts import bound_names
+from autograder.sandbox.notebook_magics import bound_names
 from autograder.submission.exercise_cells import DEFINITION, MAGIC, lines_of, lines_of_node
 
 _SETTING: Final = (ast.Assign, ast.AnnAssign, *filter(None, [getattr(ast, "TypeAlias", None)]))

@@ -451,7 +451,7 @@ def _time_limit(seconds: float) -> Iterator[None]:
 
 def _is_unwritten(error: BaseException, file: Path | None) -> bool:
     """Whether a ``raise NotImplementedError`` in *file* or in the cell itself ended the cell."""
-    from autograder.sandbox.problem_reader import is_raised_in  # noqa: PLC0415  # imports torch
+    from autograder.sandbox.statements import is_raised_in  # noqa: PLC0415  # imports torch
 
     trace = error.__traceback__  # its first frame is `needs`, the second the cell
     cell = trace.tb_next.tb_frame.f_code.co_filename if trace and trace.tb_next else ""

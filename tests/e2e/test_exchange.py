@@ -12,7 +12,7 @@ import pytest
 from autograder import course as courses
 from autograder.authoring import release
 from autograder.sandbox.isolation import detect_capabilities
-from autograder.sandbox.privileges import NOBODY
+from autograder.sandbox.namespaces import NOBODY
 from tests.kit.commands import forget_suites, run
 from tests.kit.factories import (
     SOLUTION,

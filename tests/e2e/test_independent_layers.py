@@ -14,7 +14,7 @@ from autograder import course as courses
 from autograder.course import MARKERS
 from autograder.grading.suite_runner import open_suites
 from autograder.sandbox.isolation import detect_capabilities
-from autograder.sandbox.privileges import unprivileged_owner
+from autograder.sandbox.namespaces import unprivileged_owner
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission

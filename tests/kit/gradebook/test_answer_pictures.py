@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.gradebook.answer_pictures import MAX_IMAGE, attach_pictures, safe_images
+from autograder.gradebook.autograded_notebook import MAX_IMAGE, attach_pictures, safe_images
 
 PNG_DATA = "iVBORw0KGgo="
 SHOWN = "![picture](attachment:picture-1.png)"

@@ -7,8 +7,7 @@ import pytest
 
 from autograder.course import Course
 from autograder.errors import UsageError
-from autograder.gradebook.course_gradebook import CourseGradebook
-from autograder.gradebook.extension import parse_extension
+from autograder.gradebook.course_gradebook import CourseGradebook, parse_extension
 from tests.kit.factories import LATE, STAGE, Made, StudentWork, WriteBook, add_settings, query
 
 DUE = dt.datetime(2026, 11, 1, 10)  # noqa: DTZ001  # nbgrader stores UTC without a zone

@@ -21,8 +21,7 @@ from autograder.errors import SandboxError
 from autograder.sandbox import landlock
 from autograder.sandbox.confinement import SandboxPolicy, confine, prepare_forks
 from autograder.sandbox.isolation import detect_capabilities, readable_roots
-from autograder.sandbox.private_folder import remove_folder
-from autograder.sandbox.privileges import unprivileged_owner
+from autograder.sandbox.namespaces import remove_folder, unprivileged_owner
 from tests.kit.factories import needs_open_python
 
 needs_full = pytest.mark.skipif(
@@ -274,8 +273,8 @@ def test_allows_honest_code(worker, script):
 
 
 NO_MOUNTS = """
-from autograder.sandbox import private_folder
-private_folder.is_available = lambda: False
+from autograder.sandbox import namespaces
+namespaces.has_private_folders = lambda: False
 """
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox.cpu_deadline import CpuDeadline
+from autograder.sandbox.worker_process import CpuDeadline
 
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from autograder.sandbox.name_bindings import Binding, bindings, certain, compiled, flat
+from autograder.sandbox.bytecode_names import Binding, bindings, certain, compiled, flat
 
 
 def bound_by(source: str) -> list[Binding]:

@@ -46,7 +46,7 @@ def pipe():
 READING = """
 import os, sys
 from pathlib import Path
-from autograder.sandbox import isolation, landlock, namespaces, private_folder, syscalls
+from autograder.sandbox import isolation, landlock, namespaces, syscalls
 
 file = Path(sys.argv[1])
 syscalls.unshare(namespaces.NEW_MOUNTS)

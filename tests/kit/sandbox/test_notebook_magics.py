@@ -5,8 +5,7 @@ import ast
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from autograder.sandbox.notebook_magics import NAMES, plain_python
-from autograder.sandbox.source_parts import read_parts
+from autograder.sandbox.notebook_magics import NAMES, plain_python, read_parts
 
 
 @pytest.mark.parametrize(

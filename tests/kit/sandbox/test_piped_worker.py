@@ -9,7 +9,7 @@ from autograder.sandbox.worker import CONFINED
 
 def test_it_reports_that_it_is_ready_and_ends_with_its_supervisor():
     """The standard output of the process holds only messages, and the end of its input ends it."""
-    start = "from autograder.sandbox.piped_worker import main; main()"
+    start = "from autograder.sandbox.fork_server import main; main()"
     done = subprocess.run(  # noqa: S603  # this Python, a line of ours
         [sys.executable, "-c", start], input=HEADER.pack(0, 0, 0), capture_output=True, check=False
     )

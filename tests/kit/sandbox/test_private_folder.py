@@ -9,16 +9,15 @@ from pathlib import Path
 import pytest
 
 from autograder.course_file import Limits
-from autograder.sandbox import private_folder
+from autograder.sandbox import namespaces
 from autograder.sandbox.isolation import detect_capabilities
-from autograder.sandbox.private_folder import make_private_folder, remove_folder
-from autograder.sandbox.privileges import unprivileged_owner
+from autograder.sandbox.namespaces import make_private_folder, remove_folder, unprivileged_owner
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
 from tests.kit.factories import needs_open_python
 
 needs_mount = pytest.mark.skipif(
-    detect_capabilities().level != "full" or not private_folder.is_available(),
+    detect_capabilities().level != "full" or not namespaces.has_private_folders(),
     reason="this system does not let a process mount",
 )
 LIMITS = Limits(disk_mib=2, files=20, call_seconds=30)  # the first plot takes seconds
@@ -57,10 +56,10 @@ def saved():
 """
 WITHOUT = """
 import sys
-from autograder.sandbox import private_folder, syscalls
+from autograder.sandbox import namespaces, syscalls
 def refuse(flags): raise PermissionError
 syscalls.unshare = refuse
-print(private_folder.is_available())
+print(namespaces.has_private_folders())
 """
 
 
@@ -131,7 +130,7 @@ def test_there_is_none_off_linux(monkeypatch):
     """On other systems there is no private folder, and no error."""
     monkeypatch.setattr(sys, "platform", "darwin")
 
-    assert private_folder.is_available.__wrapped__() is False
+    assert namespaces.has_private_folders.__wrapped__() is False
 
 
 def test_a_private_folder_is_empty_and_closed_to_others(tmp_path):

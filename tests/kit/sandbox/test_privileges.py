@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox.privileges import (
+from autograder.sandbox.namespaces import (
     NOBODY,
     drop_privileges,
     set_capabilities,

@@ -5,9 +5,8 @@ import linecache
 
 import pytest
 
-from autograder.sandbox.problem_reader import ProblemReader, statement_at
 from autograder.sandbox.protocol import MAX_NAMES, Problem
-from autograder.sandbox.statements import FailedStatement
+from autograder.sandbox.statements import FailedStatement, ProblemReader, statement_at
 
 FILE = "own.py"
 

@@ -738,9 +738,9 @@ def test_only_lines_of_the_source_are_accepted(
 ):
     """A worker can't send a number of its choice as a line or a cell."""
     forging = (
-        "from autograder.sandbox import problem_reader, protocol\n"
+        "from autograder.sandbox import protocol, statements\n"
         f"problem = protocol.Problem(kind='raised', place={place!r}, line={line})\n"
-        "problem_reader.ProblemReader.describe = lambda *_: problem\n"
+        "statements.ProblemReader.describe = lambda *_: problem\n"
         "def f(): raise ValueError\n"
     )
     session = open_session(*[forging, "pass"][:cells])
@@ -753,8 +753,8 @@ def test_only_lines_of_the_source_are_accepted(
 def test_the_import_names_only_lines_of_the_source(open_session):
     """A module that forges the report of its import can't name a line outside its source."""
     forging = (
-        "from autograder.sandbox import problem_reader, protocol\n"
-        "problem_reader.statement_at = lambda *_: protocol.Statement('cell 7', 31415, ('f',))\n"
+        "from autograder.sandbox import protocol, statements\n"
+        "statements.statement_at = lambda *_: protocol.Statement('cell 7', 31415, ('f',))\n"
         "f = 1 / 0\n"
     )
     session = open_session(forging)

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from autograder.sandbox.source_parts import read_parts
+from autograder.sandbox.notebook_magics import read_parts
 
 RIGHT = "def right(x):\n    return x\n"
 

@@ -5,7 +5,7 @@ import ast
 import pytest
 from torch import nn
 
-from autograder.sandbox.source_parts import bound_names, read_parts
+from autograder.sandbox.notebook_magics import bound_names, read_parts
 from autograder.sandbox.statements import (
     FailedStatement,
     Rebinding,
