@@ -146,10 +146,6 @@ class PublicChecks(NamedTuple):
         """List the checks of *exercise*."""
         return [check for check in self.checks if check.spec.exercise == exercise]
 
-    def about_code(self) -> list[CollectedCheck]:
-        """List the checks that examine the code itself, and not only its answers."""
-        return [check for check in self.checks if check.spec.layer is Layer.FORBIDDEN]
-
 
 class Kind(NamedTuple):
     """A program with one kind of mistake: number *number* among the *programs* of its exercise."""
@@ -178,10 +174,7 @@ class Made(NamedTuple):
 
 @dataclass
 class Showings:
-    """The results of one program in the public checks that it fails, by the name of the check.
-
-    *undecided* are the checks in which rounding could decide the result.
-    """
+    """One program's results in the checks that it fails; rounding could decide *undecided*."""
 
     shown: dict[str, Shown] = field(default_factory=dict)
     undecided: list[str] = field(default_factory=list)
@@ -227,10 +220,7 @@ def _sample(items: Sequence[Item]) -> list[Item]:
 
 
 class FingerprintMaker:
-    """Makes the fingerprints of one stage.
-
-    Numbers that agree with the *known* fingerprints of the last build keep their digits.
-    """
+    """Makes the fingerprints of a stage; numbers that agree with *known* ones keep their digits."""
 
     def __init__(self, public: PublicChecks, known: Fingerprints | None = None) -> None:
         self._public = public
@@ -264,7 +254,8 @@ class FingerprintMaker:
             for number, one in enumerate(kinds)
         ]
         homes = [*(one.exercise for one in recorded), *(one.exercise for one in kinds)]
-        solved = {check.name: self._solve(check) for check in self._public.about_code()}
+        about_code = (one for one in self._public.checks if one.spec.layer is Layer.FORBIDDEN)
+        solved = {check.name: self._solve(check) for check in about_code}
         answers, column = pack(self._answers.all())
         known = Fingerprints(
             mistakes=tuple(mistakes),

@@ -51,10 +51,7 @@ class Addresses(NamedTuple):
 
 
 def checked_addresses(wheel: str, labs: str, name: str) -> Addresses:
-    """Return the addresses of the folders of the file *wheel*, which must be *name*, and *labs*.
-
-    Raises ``UsageError`` for an address that pip or Colab can't open.
-    """
+    """Return the addresses of both folders; raise ``UsageError`` if pip or Colab can't open one."""
     wheel = _checked("--wheel-url", wheel, {"https", "http", "file"})
     labs = _checked("--labs-url", labs, {"https", "http"})
     folder, _, last = wheel.rpartition("/")
@@ -215,7 +212,8 @@ def stale(course: Course) -> list[Path]:
         return []
     files = _files(course, stages_in(course, folder), folder)
     old = [path for path in _labs(folder) if path.relative_to(folder).as_posix() not in files]
-    return [path for name in files if not _has(path := folder / name, files[name])] + old
+    stale_files = (name for name in files if not release.has_content(folder / name, files[name]))
+    return [*(folder / name for name in stale_files), *old]
 
 
 def refresh(course: Course) -> list[Path]:
@@ -276,7 +274,3 @@ def _labs(folder: Path) -> list[Path]:
     own = KEY.encode()
     labs = sorted((folder / LABS_FOLDER).glob("*.ipynb"))
     return [lab for lab in labs if own in lab.read_bytes()]
-
-
-def _has(path: Path, content: bytes) -> bool:
-    return path.is_file() and path.read_bytes() == content

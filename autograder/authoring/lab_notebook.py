@@ -66,10 +66,7 @@ def build_student_lab(text: bytes, *, written: bool = True) -> bytes:
 
 
 def instructor_notebook(text: bytes, *, written: bool = True) -> Notebook:
-    """Return the instructor's version of the source lab *text*, with the mark schemes.
-
-    Without *written*, it lacks the written questions, like the students' version.
-    """
+    """Return the lab with its mark schemes; without *written*, it lacks the written questions."""
     return dict(_instructor_version(text, written=written))
 
 
@@ -99,10 +96,7 @@ def grade_cell_points(notebook: Notebook) -> dict[str, float]:
 
 
 def decode(data: bytes) -> Notebook:
-    """Decode a notebook from ``encode`` with json, because nbformat would validate it slowly.
-
-    Raises ``ValueError`` for text that is not JSON.
-    """
+    """Decode a notebook from ``encode`` as JSON, because nbformat would validate it slowly."""
     notebook: Notebook = json.loads(data)
     for cell in notebook["cells"]:
         cell["source"] = "".join(cell["source"])  # it is stored line by line

@@ -28,6 +28,7 @@ _NUMBER = re.compile(r"\d\d")
 _LINK = re.compile(r"\[([^\]]+)\]\(\.\./(\d\d)_\w+/lab\.ipynb\)")  # a link to the lab of a stage
 _NEXT = re.compile(r"Go on with [^\n]*\(\.\./(\d\d)_\w+/lab\.ipynb\)[^\n]*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
+_QUOTES = re.compile(r"[\"'\\]")  # they would end a string in Python, TOML or JSON
 _NOTE: Final = "Some sentences mention topics that this course leaves out: "
 _TEXTS = {".py", ".toml"}
 README_FILE: Final = "README.md"
@@ -82,7 +83,9 @@ def new_course(
         raise UsageError(msg)
     _require_empty(folder)
     missing = {
-        stage.name[:2]: _plain(stage.title) for stage in course.stages if stage.name not in chosen
+        stage.name[:2]: _QUOTES.sub("", stage.title)
+        for stage in course.stages
+        if stage.name not in chosen
     }
     files = {name: text.encode() for name, text in _shared_files(course, stages)}
     files |= {
@@ -181,10 +184,7 @@ def _places(name: str, text: str) -> Iterator[tuple[str, str]]:
 
 
 def _reuse_records(course: Course, made: Course) -> None:
-    """Copy the records of *course*, which take minutes to compute.
-
-    They are valid for the stages of *made* with the same solution and suite.
-    """
+    """Copy records that take minutes to compute, where solution and suite are the same."""
     outdated = {stage.name for stage in release.outdated_stages(course.every_stage)}
     for stage in made.every_stage:
         built = course.stage(stage.name)
@@ -199,10 +199,7 @@ def _reuse_records(course: Course, made: Course) -> None:
 
 
 def with_stages(text: str, names: Sequence[str]) -> str:
-    """Return the ``course.toml`` *text* with the stages *names*.
-
-    Raises ``CourseError`` if the list of stages is written in an unusual way.
-    """
+    """Return ``course.toml`` with the stages *names*; raise ``CourseError`` if it is unusual."""
     listed = "".join(f'  "{name}",\n' for name in names)
     changed = _STAGES.sub(lambda _old: f"stages = [\n{listed}]", text, count=1)
     if tomllib.loads(changed).get("stages") != list(names):
@@ -242,8 +239,9 @@ def _stage_files(
             elif path.suffix in _TEXTS:
                 content = _rename_mentions(content.decode(), missing).encode()
             if path == stage.source / STAGE_FILE:
-                nearest = _prerequisites(course, stage, chosen)
-                content = _with_prerequisites(content.decode(), nearest).encode()
+                listed = ", ".join(f'"{name}"' for name in _prerequisites(course, stage, chosen))
+                row = f"prerequisites = [{listed}]\n"
+                content = _PREREQUISITES.sub(row, content.decode(), count=1).encode()
             yield path.relative_to(course.root).as_posix(), content
 
 
@@ -258,11 +256,6 @@ def _prerequisites(course: Course, stage: Stage, chosen: set[str]) -> list[str]:
         else:
             waiting += course.stage(name).file.prerequisites
     return [name for name in course.file.stages if name in found]
-
-
-def _with_prerequisites(text: str, names: Sequence[str]) -> str:
-    listed = ", ".join(f'"{name}"' for name in names)
-    return _PREREQUISITES.sub(lambda _old: f"prerequisites = [{listed}]\n", text, count=1)
 
 
 def _documented_of(text: str, names: Sequence[str]) -> str:
@@ -290,10 +283,7 @@ def _next(stage: Stage, course: Course, chosen: set[str]) -> str:
 
 
 def _lab_without(text: str, missing: Mapping[str, str], go_on: str) -> str:
-    """Return the lab *text* with titles for *missing* stages, which its first cell lists.
-
-    *go_on* replaces a sentence that leads to a missing stage.
-    """
+    """Return the lab with titles for *missing* stages, and *go_on* where it leads to one."""
     notebook = json.loads(text)
     titles: list[str] = []
     for cell in notebook["cells"]:
@@ -326,11 +316,6 @@ def _rename_mentions(text: str, missing: Mapping[str, str]) -> str:
         )
 
     return _MENTION.sub(rename, text)
-
-
-def _plain(title: str) -> str:
-    """Return *title* without characters that would end a string in Python, TOML or JSON."""
-    return re.sub(r"[\"'\\]", "", title)
 
 
 TEMPLATES: Final = Path(__file__).parent / "templates" / "stage"  # shared, and by kind of stage

@@ -263,7 +263,8 @@ class PriceGrader:
         if not path.is_file():
             return
         text = path.read_text("utf-8")
-        defined = [name for name in self._names if name in _definitions(text)]
+        bound = {getattr(node, "name", "") for node in ast.parse(text).body}
+        defined = [name for name in self._names if name in bound]
         for name in (one for one in defined if one not in self._copies):
             yield self._price(name, replaced(self._solution, name, text), name)
         if not defined:
@@ -278,10 +279,6 @@ def replaced(text: str, exercise: str, code: str) -> str:
     """Return *text* in which *exercise* is as *code* defines it, with the helpers of *code*."""
     scope = f"def _changed():\n{textwrap.indent(code, '    ')}\n    return {exercise}\n"
     return f"{text}\n\n{scope}\n{exercise} = _changed()\n"
-
-
-def _definitions(text: str) -> set[str]:
-    return {getattr(node, "name", "") for node in ast.parse(text).body}
 
 
 def _breaks_only_rules(result: ExerciseResult) -> bool:

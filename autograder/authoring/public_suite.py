@@ -41,10 +41,7 @@ class SuiteStatement(NamedTuple):
 
 
 def build(suite: str, conftest: str, name: str) -> str:
-    """Return the public suite; raise ``CourseError`` if no check of *suite* is public.
-
-    *constructors* maps each class to the arguments of its constructor.
-    """
+    """Return the public suite; raise ``CourseError`` if no check of *suite* is public."""
     own = [*_definitions(suite, name)]
     shared = [*_definitions(conftest, "conftest.py")]
     checks = [item for item in own if item.is_check and item.exercise]
@@ -141,14 +138,8 @@ def _comment(lines: Sequence[str], node: ast.stmt) -> Iterator[str]:
 
 def _check_mark(node: ast.FunctionDef | ast.ClassDef) -> ast.Call | None:
     """Return the ``@check(...)`` of *node*, or None."""
-    for mark in node.decorator_list:
-        if (
-            isinstance(mark, ast.Call)
-            and isinstance(mark.func, ast.Name)
-            and mark.func.id == "check"
-        ):
-            return mark
-    return None
+    calls = (mark for mark in node.decorator_list if isinstance(mark, ast.Call))
+    return next((call for call in calls if getattr(call.func, "id", "") == "check"), None)
 
 
 def _bound(node: ast.Assign | ast.AnnAssign) -> frozenset[str]:
@@ -191,7 +182,9 @@ def _imports(texts: Sequence[str], used: set[str]) -> str:
     for module in sorted(plain):
         groups[_group(module)].append(f"import {module}")
     for module in sorted(named):
-        groups[_group(module)].append(_from(module, sorted(named[module], key=_constant_first)))
+        # The formatter sorts constants first, then classes, then functions.
+        names = sorted(named[module], key=lambda name: (_case(name.partition(" ")[0]), name))
+        groups[_group(module)].append(_from(module, names))
     blocks = ["\n".join(lines) for lines in groups.values() if lines]
     return "\n\n" + "\n\n".join(blocks) + "\n"
 
@@ -212,10 +205,8 @@ def _group(module: str) -> str:
     return "standard library" if root in sys.stdlib_module_names else "installed"
 
 
-def _constant_first(name: str) -> tuple[int, str]:
-    """Return a sort key in the order of the formatter: constants, classes, functions."""
-    own = name.partition(" ")[0]
-    return (0 if own.isupper() else 1 if own[:1].isupper() else 2), name
+def _case(name: str) -> int:
+    return 0 if name.isupper() else 1 if name[:1].isupper() else 2
 
 
 def _from(module: str, names: Sequence[str]) -> str:

@@ -23,10 +23,7 @@ from autograder.grading.grade import cores
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import add
 from autograder.sandbox.process_limits import end_with_parent
-from autograder.sandbox.protocol import (
-    Request,
-    Value,
-)
+from autograder.sandbox.protocol import Request  # noqa: TC001  # this module imports torch anyway
 from autograder.sandbox.tensors import decode
 from autograder.sandbox.transcript import Exchange
 from autograder.suite import public_record, records
@@ -178,13 +175,11 @@ def _replies(record: PublicRecord) -> Iterator[str]:
     yield f"\nReplies of the solution ({points})"
     for check, replies in record.replies.items():
         yield f"  {check}"
-        yield from (f"    {reply.request:08x}  {_text(reply.value)}" for reply in replies)
+        for reply in replies:
+            shown = repr(decode(reply.value, lambda handle: f"module {handle}"))
+            yield f"    {reply.request:08x}  {' '.join(shown.split())}"
     if record.documented:
         yield f"Documented values: {', '.join(record.documented)}"
-
-
-def _text(value: Value) -> str:
-    return " ".join(repr(decode(value, lambda handle: f"module {handle}")).split())
 
 
 def _programs(known: Fingerprints, texts: MistakeTexts) -> Iterator[str]:

@@ -369,7 +369,7 @@ def _changed_files(
     course: Course, built: dict[Path, bytes], stages: Sequence[Stage]
 ) -> tuple[Path, ...]:
     """Return the files that differ from *built*, and surplus files in assignments/."""
-    outdated = {path for path, content in built.items() if not _has_content(path, content)}
+    outdated = {path for path, content in built.items() if not has_content(path, content)}
     among = stages or course.every_stage
     folders = [course.shared, *(stage.assignment for stage in among)]
     present = {path for folder in folders for path in visible_files(folder)}
@@ -378,7 +378,8 @@ def _changed_files(
     return tuple(sorted((outdated | surplus) - set(edited_modules(course))))
 
 
-def _has_content(path: Path, content: bytes) -> bool:
+def has_content(path: Path, content: bytes) -> bool:
+    """Whether *path* is a file, and not a link, with this *content*."""
     return path.is_file() and not path.is_symlink() and path.read_bytes() == content
 
 

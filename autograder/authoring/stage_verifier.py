@@ -14,7 +14,6 @@ from autograder.course import Course, Stage
 from autograder.course_file import STAGE_POINTS
 from autograder.diagnosis import fingerprints, misconceptions
 from autograder.diagnosis.fingerprints import Fingerprints
-from autograder.diagnosis.live import Tried
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.errors import CourseError
 from autograder.grading.grade import grade_one
@@ -64,10 +63,7 @@ class StageVerifier:
         return f"{line}{variants if self._full else ''}"
 
     def problems(self) -> Iterator[str]:
-        """Report programs that earn the wrong points, and misconceptions with a wrong name.
-
-        The full proof has ``more_problems``.
-        """
+        """Report programs with wrong points or names; the full proof has ``more_problems``."""
         yield from self.check_stub()
         yield from self.check_full_marks("the solution", self._solution.encode())
         for item in self._bank:
@@ -112,10 +108,6 @@ class StageVerifier:
                 yield f"variant {variant.name} can't be imported. {error}"
             yield from self.check_full_marks(f"variant {variant.name}", variant.read_bytes())
 
-    def _checks_of(self, exercise: str) -> list[CollectedCheck]:
-        checks = self._runner.checks(self._stage.name)
-        return [check for check in checks if check.spec.exercise == exercise]
-
     def prices(self) -> PriceTable:
         """Grade the modules of the table of prices."""
 
@@ -127,7 +119,8 @@ class StageVerifier:
     def check_misconception(self, item: Misconception) -> Iterator[str]:
         """Report *item* if it loses no points or is not named."""
         diagnostician = self._runner.diagnostician(self._stage)
-        checks = self._checks_of(item.exercise)
+        every = self._runner.checks(self._stage.name)
+        checks = [check for check in every if check.spec.exercise == item.exercise]
         with_points = [check.item for check in checks if check.spec.points]
         with_points = with_points or [check.item for check in checks]  # of a copy
         try:
@@ -147,10 +140,7 @@ class StageVerifier:
         yield from _wrong_names(item, {name for one in found for name in one.misconceptions})
 
     def smallest_margins(self) -> Iterator[Margin]:
-        """Yield the smallest distance of correct code for each check with a bound.
-
-        Only the full proof measures distances.
-        """
+        """Yield the smallest distance of correct code from each bound, in the full proof."""
         if not self._full:
             return
         right = dict(self._importable())
@@ -296,18 +286,8 @@ def _breaks(
     )
 
 
-class Trial(NamedTuple):
-    """The result of a submission, and the explanations that were tried, the best first."""
-
-    result: SubmissionResult
-    tried: Sequence[Tried]
-
-
-def diagnose_file(course: Course, stage: Stage, path: Path) -> Trial:
-    """Grade the module or notebook at *path* as a submission of *stage*.
-
-    Raises ``CourseError``, ``SandboxError`` and, if the file can't be read, ``OSError``.
-    """
+def diagnose_file(course: Course, stage: Stage, path: Path) -> Iterator[str]:
+    """Grade *path* as a submission of *stage*; describe each diagnosis and what was tried."""
     code = Code(kind="module", cells=(path.read_bytes(),), label=path.name)
     submission = Submission(student=path.stem, stage=stage.name, code=code)
     level = choose_isolation(course.grading.isolation, course.root)
@@ -316,34 +296,21 @@ def diagnose_file(course: Course, stage: Stage, path: Path) -> Trial:
         open_suites(course, [stage]) as runner,
     ):
         fork_server.wait_ready()
-        diagnostician = runner.diagnostician(stage)
-        diagnostician.source.lists_refusals = True
+        source = runner.diagnostician(stage).source
+        source.lists_refusals = True
         result = grade_one(runner, fork_server, submission)
-        best = sorted(
-            diagnostician.source.tried,
-            key=lambda one: (one.exercise, -one.explained, one.name, one.explanation),
-        )
-    return Trial(result, best)
-
-
-def trial_lines(trial: Trial) -> list[str]:
-    """Describe a trial: for each exercise, the diagnosis and the explanations that were tried."""
-    lines = []
-    for exercise in trial.result.exercises:
+    best = sorted(source.tried, key=lambda one: (-one.explained, one.name, one.explanation))
+    for exercise in result.exercises:
         named = {
             check.diagnosis.misconception: None for check in exercise.checks if check.diagnosis
         }
         lost = exercise.max_score - exercise.score
-        lines.append(f"{exercise.name}: {lost:g} points lost, named: {', '.join(named) or '-'}")
-        tried = [one for one in trial.tried if one.exercise == exercise.name]
-        lines += [f"  {_share(one)}  {one.name}: {one.explanation}" for one in tried]
+        yield f"{exercise.name}: {lost:g} points lost, named: {', '.join(named) or '-'}"
+        tried = [one for one in best if one.exercise == exercise.name]
+        for one in tried:
+            share = f"{one.explained:2} of {one.failed:2}"
+            if one.lacking:
+                share = f"not said, because the source lacks {one.lacking!r}:"
+            yield f"  {share}  {one.name}: {one.explanation}"
         if lost and not named and not tried:
-            lines.append("  No known mistake has these results.")
-    return lines
-
-
-def _share(tried: Tried) -> str:
-    """Return how many checks an explanation explains, or why it is not said."""
-    if tried.lacking:
-        return f"not said, because the source lacks {tried.lacking!r}:"
-    return f"{tried.explained:2} of {tried.failed:2}"
+            yield "  No known mistake has these results."

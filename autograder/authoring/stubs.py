@@ -108,10 +108,7 @@ def regions(text: str, name: str) -> tuple[Region, ...]:
 
 
 def secret_lines(text: str, name: str) -> set[str]:
-    """Return the lines of a solution, in the form of ``bare_line``, that students must not receive.
-
-    A line is not secret if it is short, common, or also in the stub.
-    """
+    """Return the ``bare_line`` of each long, uncommon line of a solution that the stub lacks."""
     solved = set().union(*(bare_lines(region.text) for region in regions(text, name)))
     hidden = solved - bare_lines(strip_solutions(text, name))
     return {line for line in hidden if len(line) >= _SHORTEST and not line.startswith(_COMMON)}

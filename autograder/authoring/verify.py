@@ -41,10 +41,7 @@ GAP_SHARE = 0.02  # share of a stage's misconceptions that may pass the public s
 
 
 class VerifyReport(NamedTuple):
-    """A summary line for each stage, and the findings.
-
-    *details* contain the distance of correct code from the bound of each check, in the full proof.
-    """
+    """A line for each stage, the findings, and in the full proof the distances from bounds."""
 
     lines: tuple[str, ...]
     findings: tuple[str, ...]

@@ -73,8 +73,7 @@ def diagnose(
 ) -> None:
     """List the possible explanations of a file's mistakes and how well each one matches."""
     course = inputs.find_course(course_folder)
-    trial = stage_verifier.diagnose_file(course, course.stage(stage), file)
-    output.print_lines(stage_verifier.trial_lines(trial))
+    output.print_lines(stage_verifier.diagnose_file(course, course.stage(stage), file))
 
 
 @app.command()

@@ -44,10 +44,7 @@ _DEFINED: Final = re.compile(
 
 
 def attach_pictures(text: str, attachments: Any) -> tuple[str, dict[str, dict[str, str]]]:
-    """Return *text* with a reference in place of each data URI, and all attachments to show.
-
-    A picture that can't be shown becomes a remark.
-    """
+    """Return *text* with a reference or a remark for each data URI, and all attachments."""
     images = safe_images(attachments)
     if "data:image/" not in text.lower():
         return text, images

@@ -39,10 +39,7 @@ class AutogradedSubmission(NamedTuple):
 
 
 def read_master(stage: Stage) -> Notebook:
-    """Read the instructor's lab of *stage*, with the points of the lab that students receive.
-
-    Raises ``CourseError`` if one of the two is missing.
-    """
+    """Read the lab of *stage* with the released points; raise ``CourseError`` if one is missing."""
     built = stage.assignment / stage.lab.name
     if not stage.lab.is_file():
         msg = f"{stage.lab} is missing; nbgrader reads the points of a stage from its lab."

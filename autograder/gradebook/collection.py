@@ -46,10 +46,7 @@ class Collection:
             self._due = due_date(book, stage.name)
 
     def write(self, found: FoundSubmissions, *, again: bool = False) -> tuple[int, list[str]]:
-        """Write each submission of *found*; return the number written, and remarks.
-
-        A submission that was collected earlier is replaced only if *again* is true.
-        """
+        """Write each of *found*, *again* if collected before; return their number, and remarks."""
         remarks = self.remarks(found)
         written = 0
         for work in found.works:
@@ -168,10 +165,7 @@ def no_due_date(stage: str) -> str:
 def late_stamper(
     course: Course, outlines: Iterable[SubmissionOutline]
 ) -> tuple[Callable[[Submission], Submission], list[str]]:
-    """Return a function that stamps late submissions with a time after the due date, and remarks.
-
-    A submission is late if an LMS marks it as late.
-    """
+    """Return a function that gives late submissions a time after the due date, and remarks."""
     late = {item.stage for item in outlines if item.is_late and item.stage}
     due: dict[str, dt.datetime | None] = {}
     if late:
@@ -199,24 +193,6 @@ def _stamped(submission: Submission, due: dt.datetime | None, zone: dt.tzinfo) -
     text = late_stamp(due).encode()
     stamp = SubmittedFile(path=PurePosixPath(STAMP), label=STAMP, read=lambda _limit: text)
     return replace(submission, stamp=stamp)
-
-
-def register_people(course: Course, roster: Roster, students: Iterable[str]) -> None:
-    """Copy the names of *students* from *roster* into the gradebook."""
-    people = {person.student: person for person in roster.people}
-    with NbgraderSetup.of_course(course).gradebook() as book:
-        for student in sorted(set(students) & set(people)):
-            known = {key: value for key, value in _columns(people[student]).items() if value}
-            book.update_or_create_student(student, **known)
-
-
-def _columns(person: Person) -> dict[str, str]:
-    return {
-        "first_name": person.first_name,
-        "last_name": person.last_name,
-        "email": person.email,
-        "lms_user_id": person.number,
-    }
 
 
 def roster_of_gradebook(book: Gradebook) -> Roster:

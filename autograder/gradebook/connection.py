@@ -33,10 +33,7 @@ _FEEDBACK = [
 
 
 class NbgraderSetup:
-    """Gives access to a course's nbgrader configuration: folders, database and late penalties.
-
-    Raises ``UsageError`` if the plugin for late penalties can't be used.
-    """
+    """A course's nbgrader configuration; raises ``UsageError`` for an unusable late plugin."""
 
     def __init__(self, config: Config, coursedir: CourseDirectory) -> None:
         self.config = config
@@ -58,11 +55,6 @@ class NbgraderSetup:
             app.load_config_file()
             Application.load_config_file(app, CONFIG_FILE, path=str(course.root))
         return cls(app.config, CourseDirectory(config=app.config))
-
-    @property
-    def autograded_root(self) -> Path:
-        """The folder that contains the autograded folders of all students."""
-        return Path(self.coursedir.root, self.coursedir.autograded_directory)
 
     def autograded(self, student: str, stage: str) -> Path:
         """Return the folder where formgrader looks for a graded submission."""

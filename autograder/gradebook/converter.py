@@ -179,10 +179,7 @@ class SandboxedAutograde(Autograde):
 
 
 class RefuseUnprotected(NbGraderPreprocessor):
-    """Refuses to grade; the only step that is configured for nbgrader's own converter.
-
-    If ``SandboxedAutograde`` is not installed, nbgrader runs this step instead of a student's code.
-    """
+    """Refuses to grade: nbgrader runs this step if ``SandboxedAutograde`` is not installed."""
 
     def preprocess(self, nb: Any, resources: dict[str, Any]) -> NoReturn:
         """Raise ``NbGraderException``."""

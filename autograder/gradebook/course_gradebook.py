@@ -18,7 +18,6 @@ from autograder.gradebook.collection import (
     Collection,
     late_stamper,
     people_of_gradebook,
-    register_people,
     roster_of_gradebook,
 )
 from autograder.gradebook.connection import NbgraderSetup
@@ -124,10 +123,7 @@ def _penalty(submission: SubmittedAssignment) -> float:
 
 
 class CourseGradebook:
-    """Reads and writes the nbgrader gradebook of *course*.
-
-    Raises ``UsageError`` if the gradebook can't be used.
-    """
+    """Reads and writes the gradebook of *course*; raises ``UsageError`` if that is impossible."""
 
     def __init__(self, course: Course) -> None:
         self._course = course
@@ -152,8 +148,19 @@ class CourseGradebook:
 
     def register(self, roster: Roster | None, students: Iterable[str]) -> None:
         """Copy the names of *students* from *roster*, if there is one, into the gradebook."""
-        if roster is not None:
-            register_people(self._course, roster, students)
+        if roster is None:
+            return
+        people = {person.student: person for person in roster.people}
+        with self._setup.gradebook() as book:
+            for one in (people[student] for student in sorted(set(students) & set(people))):
+                known = {
+                    "first_name": one.first_name,
+                    "last_name": one.last_name,
+                    "email": one.email,
+                    "lms_user_id": one.number,
+                }
+                filled = {column: value for column, value in known.items() if value}
+                book.update_or_create_student(one.student, **filled)
 
     def stamped(self, submissions: LazySubmissions) -> tuple[LazySubmissions, list[str]]:
         """Return *submissions* with a time for each late one, and remarks."""

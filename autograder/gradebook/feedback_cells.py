@@ -102,10 +102,7 @@ _OF_THE_EXCHANGE = ("submission_secret.txt", STAMP)
 
 
 class ReleaseFeedback(ExchangeReleaseFeedback):
-    """Releases feedback to those who used the exchange, and skips students who did not.
-
-    nbgrader's own class releases nothing if one student did not use it.
-    """
+    """Releases feedback to those who used the exchange; nbgrader's class would stop at others."""
 
     src_path: str  # a glob pattern, which nbgrader sets before it calls ``copy_files``
 

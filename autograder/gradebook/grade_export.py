@@ -36,10 +36,7 @@ from autograder.submission.files import in_sentence
 
 
 class CsvExport(CsvExportPlugin):
-    """Exports nbgrader's own columns, with commas quoted and formulas disabled.
-
-    The file has one row for each student and assignment.
-    """
+    """Exports nbgrader's columns, with commas quoted and formulas disabled, a row for each work."""
 
     ungraded = Enum(
         ["blank", "zero"],
@@ -72,10 +69,7 @@ class CsvExport(CsvExportPlugin):
 
 
 def with_zeros(grades: GradeTable, due: Mapping[str, str]) -> GradeTable:
-    """Return *grades* with 0 for each stage not submitted, as in nbgrader's export.
-
-    *due* holds the due dates by stage.
-    """
+    """Return *grades* with 0 for each stage not submitted, and the dates *due* by stage."""
     zeros = {
         stage.name: Score(
             raw=0.0, score=0.0, max_score=stage.max_score, duedate=due.get(stage.name, "")
@@ -112,7 +106,7 @@ def grade_table_of_gradebook(
     grades, ungraded, remarks = _grades(book, cells)
     scores: dict[str, dict[str, Score]] = defaultdict(dict)
     # A row without a notebook only stores an extension; nothing has been submitted yet.
-    for submission in filter(_has_notebook, book.db.query(SubmittedAssignment)):
+    for submission in (one for one in book.db.query(SubmittedAssignment) if one.notebooks):
         stage = submission.assignment.name
         penalty = sum(item.late_submission_penalty or 0.0 for item in submission.notebooks)
         score = _score(
@@ -140,10 +134,6 @@ def grade_table_of_gradebook(
     )
 
 
-def _has_notebook(submission: Any) -> bool:
-    return bool(submission.notebooks)
-
-
 def names_of_gradebook(book: Gradebook) -> dict[str, str]:
     """Return the names of the students in *book* by id, without students who have no name."""
     names = {item.id: (item.first_name, item.last_name) for item in book.db.query(Student)}
@@ -153,18 +143,11 @@ def names_of_gradebook(book: Gradebook) -> dict[str, str]:
 def _cells(book: Gradebook) -> dict[str, _GradedCell]:
     """Return every graded cell, by its id in the database."""
     return {
-        cell.id: _GradedCell(assignment.name, cell.name, cell.max_score, cell.name in exercises)
+        cell.id: _GradedCell(assignment.name, cell.name, cell.max_score, cell.name not in by_hand)
         for assignment in book.db.query(Assignment)
         for notebook in assignment.notebooks
-        for exercises in [_exercises(notebook)]
+        for by_hand in [{one.name for one in (*notebook.solution_cells, *notebook.task_cells)}]
         for cell in (*notebook.grade_cells, *notebook.task_cells)
-    }
-
-
-def _exercises(notebook: Any) -> set[str]:
-    """Return the names of the graded cells of *notebook* in which students write nothing."""
-    return {item.name for item in notebook.grade_cells} - {
-        item.name for item in notebook.solution_cells
     }
 
 

@@ -103,10 +103,7 @@ def total_points(row: SubmittedNotebook) -> float | None:
 
 
 def set_late_penalty(row: SubmittedNotebook, late: AssignLatePenalties) -> None:
-    """Set the penalty that the course's late plugin computes, as nbgrader does.
-
-    Raises ``UsageError`` if the plugin fails.
-    """
+    """Set the penalty of the course's late plugin; raise ``UsageError`` if the plugin fails."""
     row.late_submission_penalty = None
     seconds = row.assignment.total_seconds_late
     if seconds <= 0:
@@ -146,27 +143,6 @@ def _add_missing_rows(book: Gradebook, row: SubmittedNotebook, notebook: Any) ->
 
 
 _KINDS = ("grade", "solution", "task")
-
-
-class _Facts(msgspec.Struct, frozen=True):
-    grade_id: str = ""
-    grade: bool = False
-    task: bool = False
-    points: float = 0.0
-
-
-class _LabMetadata(msgspec.Struct, frozen=True):
-    nbgrader: _Facts = _Facts()
-
-
-class _LabCell(msgspec.Struct, frozen=True):
-    metadata: _LabMetadata
-
-
-class _Lab(msgspec.Struct, frozen=True):
-    """Decodes the points of the cells in an autograded notebook."""
-
-    cells: tuple[_LabCell, ...]
 
 
 def register(book: Gradebook, stage: str, master: Notebook) -> bool:
@@ -214,11 +190,11 @@ def outdated_grades(book: Gradebook, coursedir: CourseDirectory) -> Iterator[str
 def _graded_by(lab: Path) -> dict[str, float]:
     """Return the points of each graded cell of an autograded *lab*; empty if it can't be read."""
     try:
-        cells = msgspec.json.decode(lab.read_bytes(), type=_Lab).cells
-    except (OSError, msgspec.DecodeError):
+        cells = _nbgrader_metadata(msgspec.json.decode(lab.read_bytes()))
+        graded = (facts for facts in cells if facts["grade"] or facts["task"])
+        return {facts["grade_id"]: facts["points"] for facts in graded}
+    except (OSError, msgspec.DecodeError, LookupError, TypeError):
         return {}
-    found = [cell.metadata.nbgrader for cell in cells]
-    return {facts.grade_id: facts.points for facts in found if facts.grade or facts.task}
 
 
 def _remove_other_cells(book: Gradebook, stage: str, master: Notebook) -> None:
@@ -261,17 +237,12 @@ def _is_registered(book: Gradebook, stage: str, master: Notebook) -> bool:
         return False
     checksums = {cell.name: cell.checksum for cell in notebook.source_cells}
     points = {cell.name: cell.max_score for cell in (*notebook.grade_cells, *notebook.task_cells)}
-    is_same = points == _points(master) and _registered_kinds(notebook) == _kinds(master)
-    return is_same and checksums == _checksums(master)
-
-
-def _checksums(master: Notebook) -> dict[str, str]:
-    return {facts["grade_id"]: facts["checksum"] for facts in _nbgrader_metadata(master)}
-
-
-def _points(master: Notebook) -> dict[str, float]:
-    cells = _nbgrader_metadata(master)
-    return {facts["grade_id"]: facts["points"] for facts in cells if "points" in facts}
+    cells = list(_nbgrader_metadata(master))
+    return (
+        points == {facts["grade_id"]: facts["points"] for facts in cells if "points" in facts}
+        and checksums == {facts["grade_id"]: facts["checksum"] for facts in cells}
+        and _registered_kinds(notebook) == _kinds(master)
+    )
 
 
 def _kinds(master: Notebook) -> set[tuple[str, str]]:

@@ -75,7 +75,12 @@ class Writer:
         self._totals = ScoreChanges("total")  # if manual scores or a penalty make them differ
         self._marked: defaultdict[str, list[str]] = defaultdict(list)  # students, by stage
         self._untimed: list[str] = []  # remarks on times that can't be read
-        _require_writable(self._setup.autograded_root)
+        folder = Path(self._setup.coursedir.root, self._setup.coursedir.autograded_directory)
+        try:
+            require_space(folder)
+        except OSError as error:
+            msg = f"{folder} can't be written: {error.strerror}. Nothing was graded."
+            raise UsageError(msg) from error
 
     def write(
         self, submissions: Sequence[Submission], results: Sequence[SubmissionResult]
@@ -175,15 +180,6 @@ def _changed_cells(earlier: Path, notebook: Notebook) -> frozenset[str]:
     except (OSError, ValueError, KeyError, TypeError):  # missing, or not a valid notebook
         before = {"cells": []}
     return changed_cells(before, notebook)
-
-
-def _require_writable(folder: Path) -> None:
-    """Raise ``UsageError`` if notebooks can't be written to *folder*."""
-    try:
-        require_space(folder)
-    except OSError as error:
-        msg = f"{folder} can't be written: {error.strerror}. Nothing was graded."
-        raise UsageError(msg) from error
 
 
 def _describe(error: Exception) -> str:

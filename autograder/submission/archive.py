@@ -70,7 +70,7 @@ class ZipSource(msgspec.Struct, frozen=True):
 
     @contextmanager
     def open(self) -> "Iterator[_BoundedFile | _BoundedBytes]":
-        """Open the archive's bytes; raise ``UnusableFile`` if that fails."""
+        """Open the archive's bytes; any error in the block becomes ``UnusableFile``."""
         stream: _BoundedFile | _BoundedBytes
         if self.place is not None:  # only the parts that are needed are read
             stream = _BoundedFile(open_regular(self.place))
@@ -78,7 +78,14 @@ class ZipSource(msgspec.Struct, frozen=True):
             stream = _BoundedBytes(self.read(self.max_size))
         stream.largest = self.max_directory
         with stream:
-            yield stream
+            try:
+                yield stream
+            except UnusableFile:
+                raise
+            except Exception as error:  # damaged bytes raise about a dozen types of errors
+                why = visible(str(error)) or type(error).__name__
+                msg = f"The archive {self.label} could not be read ({why}). {_REPACK}"
+                raise UnusableFile(msg) from error
 
 
 class ArchiveBudget(msgspec.Struct):
@@ -87,20 +94,6 @@ class ArchiveBudget(msgspec.Struct):
     files: int = MAX_MEMBERS
     size: int = MAX_TOTAL  # bytes of all members, and of archives that are read into memory
     directory: int = MAX_DIRECTORY  # bytes
-
-    def fault(self, members: Sequence[zipfile.ZipInfo]) -> str:
-        """Return why an archive with *members* exceeds the budget; empty if it does not."""
-        if len(members) <= self.files and _size(members) <= self.size:
-            return ""
-        return (
-            f"was not opened: one student may submit at most {MAX_MEMBERS} files and "
-            f"{MAX_TOTAL // 2**20} MiB."
-        )
-
-    def charge(self, members: Sequence[zipfile.ZipInfo]) -> None:
-        """Subtract *members* from the budget."""
-        self.files -= len(members)
-        self.size -= _size(members)
 
 
 def open_archive(file: Path | SubmittedFile, budget: ArchiveBudget | None = None) -> Listing:
@@ -113,9 +106,12 @@ def open_archive(file: Path | SubmittedFile, budget: ArchiveBudget | None = None
         return [], [str(error)]
     if fault := next(_faults(members), ""):
         return [], [f"The archive {source.label} {fault} {_REPACK}"]
-    if fault := budget.fault(members):
-        return [], [f"The archive {source.label} {fault} Submit code only, in one zip."]
-    budget.charge(members)
+    left = budget.files - len(members), budget.size - _size(members)
+    if min(left) < 0:
+        most = f"at most {MAX_MEMBERS} files and {MAX_TOTAL // 2**20} MiB"
+        fault = f"was not opened: one student may submit {most}. Submit code only, in one zip."
+        return [], [f"The archive {source.label} {fault}"]
+    budget.files, budget.size = left
     files = _files(source, members)
     return [msgspec.structs.replace(file, packed=True) for file in files], []
 
@@ -146,10 +142,7 @@ class PackedEntry(msgspec.Struct, frozen=True):
 
 
 class ClassArchive:
-    """The zip of a class; raises ``UnusableFile`` if it can't be read.
-
-    Only the entry that contains a suspicious member is refused.
-    """
+    """The zip of a class, of which only entries with a suspicious member are refused."""
 
     def __init__(self, path: Path) -> None:
         self._source = ZipSource.of(path, MAX_CLASS_DIRECTORY)
@@ -200,23 +193,15 @@ class _BoundedBytes(_Bounded, io.BytesIO):
 
 
 def _members(source: ZipSource, budget: ArchiveBudget | None = None) -> list[zipfile.ZipInfo]:
-    """List the members in the directory of a zip; raise ``UnusableFile`` if that fails.
-
-    The bytes that it reads are subtracted from *budget*, even if the archive is refused later.
-    """
+    """List the members of a zip; the bytes read are charged to *budget*, even if it is refused."""
     if budget is not None and source.place is None:
         source = msgspec.structs.replace(source, max_size=max(0, budget.size))
-    try:
-        with source.open() as stream, zipfile.ZipFile(stream) as archive:
-            if budget is not None:
-                end = stream.seek(0, io.SEEK_END)
-                budget.directory -= end - archive.start_dir
-                budget.size -= 0 if source.place else end
-            members = archive.infolist()
-    except UnusableFile:
-        raise
-    except Exception as error:  # damaged bytes raise about a dozen types of errors
-        raise UnusableFile(_damaged(source.label, error)) from error
+    with source.open() as stream, zipfile.ZipFile(stream) as archive:
+        if budget is not None:
+            end = stream.seek(0, io.SEEK_END)
+            budget.directory -= end - archive.start_dir
+            budget.size -= 0 if source.place else end
+        members = archive.infolist()
     for member in members:  # some programs for Windows write `\\`; the checks come after this
         member.filename = member.filename.replace("\\", "/")
     return members
@@ -286,13 +271,8 @@ def _files(source: ZipSource, members: Sequence[zipfile.ZipInfo]) -> Iterator[Su
 
 def _read_member(source: ZipSource, member: zipfile.ZipInfo, limit: int) -> bytes:
     label = visible(_path(member).name)
-    try:
-        with source.open() as stream:
-            data = check_size(_inflate(stream, member, limit), limit, label)
-    except UnusableFile:
-        raise
-    except Exception as error:
-        raise UnusableFile(_damaged(source.label, error)) from error
+    with source.open() as stream:
+        data = check_size(_inflate(stream, member, limit), limit, label)
     if len(data) != member.file_size:
         msg = (
             f"The archive {source.label} is damaged: {label} has {len(data)} bytes, "
@@ -325,8 +305,3 @@ def _inflate(stream: _BoundedFile | _BoundedBytes, member: zipfile.ZipInfo, limi
         msg = "a checksum is wrong"
         raise zipfile.BadZipFile(msg)
     return bytes(data)
-
-
-def _damaged(label: str, error: Exception) -> str:
-    reason = visible(str(error)) or type(error).__name__
-    return f"The archive {label} could not be read ({reason}). {_REPACK}"

@@ -13,6 +13,7 @@ from autograder.results import LATE, Flag, FlagKind
 from autograder.submission.exercise_cells import (
     MAGIC,
     as_module,
+    defines,
     exercise_of,
     is_opening,
     released_cells,
@@ -109,10 +110,7 @@ class SelectedCode(msgspec.Struct, frozen=True):
 
 
 def submissions(work: StudentWork, resolver: StageResolver) -> Iterator[Submission]:
-    """Yield one submission for each wanted stage of which *work* has files.
-
-    If *work* has no file of any stage, yield one submission that reports this.
-    """
+    """Yield one submission for each wanted stage of *work*, or one that reports that none is."""
     by_stage: dict[str, list[SubmittedFile]] = {}
     for file in work.files:
         stage = resolver.stage_of(file.path)
@@ -159,10 +157,7 @@ def select_code(
 def _instead_of_stub(
     stub: SelectedCode, stage: Stage, files: Sequence[SubmittedFile]
 ) -> SelectedCode:
-    """Return the only other file that defines an exercise, else *stub*, the unchanged module.
-
-    Sync programs write such files under names of their own choice.
-    """
+    """Return the only other file that defines an exercise, else *stub*, the unchanged module."""
     start = f"{stub.file.label} is the released stub, unchanged"
     faults, found = [], []
     others = [one for one in files if one is not stub.file and one.suffix in CODE]
@@ -197,10 +192,7 @@ def _instead_of_stub(
 def _read_notebook(
     stage: Stage, notebook: SubmittedFile, files: Sequence[SubmittedFile]
 ) -> SelectedCode:
-    """Read a notebook that is graded in place of the module; raise ``UnusableFile`` if that fails.
-
-    A released lab whose own cells do not mention an exercise has nothing to grade.
-    """
+    """Read a notebook in place of the module; a lab without own code for an exercise is refused."""
     name = f"{stage.module}.py"
     selected = _read(notebook, files)
     given = _given_cells(stage, selected.code)
@@ -396,9 +388,7 @@ def _is_stub(code: Code, stage: Stage) -> bool:
 
 
 def _defines_exercise(code: Code, stage: Stage) -> bool:
-    names = "|".join(re.escape(exercise.name) for exercise in stage.exercises)
-    definition = rf"^(?:async[ \t]+)?(?:def|class)[ \t]+(?:{names})\b".encode()
-    return any(re.search(definition, cell, re.MULTILINE) for cell in code.cells)
+    return defines(code.cells, [exercise.name for exercise in stage.exercises])
 
 
 def _same_name(selected: SubmittedFile, files: Sequence[SubmittedFile]) -> tuple[str, ...]:

@@ -36,17 +36,14 @@ from autograder.submission.place import (
     looks_like_class,
     open_entries,
 )
-from autograder.submission.roster import Groups, Person, Roster
+from autograder.submission.roster import Groups, Roster
 
 METADATA: Final = "submission_metadata.yml"
 _MAX_METADATA = 64 * 2**20  # bytes; it also holds the output of each of Gradescope's tests
 
 
 def read_submitters(entries: Sequence[Entry]) -> Mapping[str, list[ParsedName]] | None:
-    """Return the students of each folder by its name; None if *entries* are not an export.
-
-    Raises ``UsageError`` if the metadata can't be read.
-    """
+    """Map each folder to its students; None without metadata, ``UsageError`` if it is broken."""
     files = [entry.list_files()[0] for entry in entries if entry.name == METADATA]
     if not files or not files[0]:
         return None
@@ -105,10 +102,7 @@ class Recognizer:
         self._roster = roster
 
     def recognize(self, source: Source | None) -> Download | None:
-        """Return the download, from *source* if it is given; None if it is one submission.
-
-        Raises ``UnclearDownloadError`` if only some entries fit a platform, or none fits *source*.
-        """
+        """Return the download; None: one submission. ``UnclearDownloadError`` if names differ."""
         if source is None:
             is_export = any(entry.name == METADATA for entry in self._entries)
             source = "folder" if is_export else self._decide()
@@ -375,7 +369,8 @@ class ClassDivision:
     def _absent(self, claims: Mapping[str, object]) -> Iterator[str]:
         """Yield a sentence about the students of the roster for whom nobody submitted anything."""
         groups, people = self._options.groups, self._roster.people
-        group_of = {one.student: _group(groups, one) for one in people}
+        members = ((one, groups and groups.find(one.student, one.number)) for one in people)
+        group_of = {one.student: member.group if member else "" for one, member in members}
         submitted = {group_of.get(student, "") for student in claims} - {""}
         absent = [
             name_and_id(one.full_name, one.student)
@@ -409,11 +404,6 @@ class ClassDivision:
                 "worksheet of the same assignment in Moodle."
             )
             raise UnclearDownloadError(msg)
-
-
-def _group(groups: Groups | None, person: Person) -> str:
-    member = groups.find(person.student, person.number) if groups else None
-    return member.group if member else ""
 
 
 def _by_number(claims: _Claims) -> _Claims:

@@ -115,10 +115,7 @@ def find_all(
 
 
 def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage]) -> Submission:
-    """Return the submission of *student* for *stage* from *folder*, with files of any name.
-
-    Raises ``UsageError`` if *student* can't be an id.
-    """
+    """Return the submission of *student*, which must be an id, with files of any name."""
     if student_id(student) != student:
         msg = (
             f"{folder} can't be graded: {visible(student)!r} can't be the name of a page or a "

@@ -97,10 +97,10 @@ def as_module(
     if not found:
         return None
     plain = {number: cell for number, cell in own.items() if not written[number]}
-    others = {name for name in names if name not in found and _defines(plain.values(), [name])}
+    others = {name for name in names if name not in found and defines(plain.values(), [name])}
     kept = {number: cell for number, cell in own.items() if written[number] in found}
     if others:
-        kept |= {number: one for number, one in plain.items() if not _defines([one], found)}
+        kept |= {number: one for number, one in plain.items() if not defines([one], found)}
     base = _without(stage.stub.read_text("utf-8"), [*found, *others]).encode()
     placed = tuple(kept.get(number, b"") for number in range(1, len(cells) + 1))
     return (base, *placed) if placed[0] else (base, *placed[1:])
@@ -115,7 +115,7 @@ def _without(stub: str, names: Collection[str]) -> str:
     return "".join(lines)
 
 
-def _defines(cells: Iterable[bytes], names: Iterable[str]) -> bool:
+def defines(cells: Iterable[bytes], names: Iterable[str]) -> bool:
     """Whether some cell defines one of *names* at the beginning of a line."""
     definition = rf"^(?:async[ \t]+)?(?:def|class)[ \t]+(?:{'|'.join(map(re.escape, names))})\b"
     return any(re.search(definition.encode(), cell, re.MULTILINE) for cell in cells)

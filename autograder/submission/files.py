@@ -33,10 +33,7 @@ _GENERATED = frozenset({"__pycache__", "__MACOSX", "Thumbs.db", "desktop.ini"})
 
 
 class UnusableFile(Exception):  # noqa: N818 - its text is a message to the student, not an error of the kit
-    """Raised for a file that can't be graded; the text tells the student what to do next.
-
-    *flags* are for the instructor.
-    """
+    """Raised for a file that can't be graded: what to do next, and *flags* for the instructor."""
 
     flags: tuple[Flag, ...] = ()
 
@@ -206,10 +203,7 @@ def _without_last_fence(data: bytes) -> bytes:
 
 
 def from_utf16(data: bytes) -> str | None:
-    """Decode *data* if it is UTF-16, with or without a byte order mark; otherwise return None.
-
-    Without a mark, the order of bytes is the one that gives more ASCII; code has much of it.
-    """
+    """Decode *data* if it is UTF-16, by its mark or by the order of bytes with more ASCII."""
     if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         text = _decoded(data, "utf-16")
     elif b"\0" in data:

@@ -1,4 +1,12 @@
-"""Parses file names: ids of students, the stage, the module and the notebook."""
+"""Parses names of files: students, stages, modules and notebooks, also in downloads.
+
+Canvas (``lib/content_zipper.rb``) writes ``<name>[_LATE]_<user>_<upload>_<file>``, for a typed
+answer ``<name>[_LATE]_<user>_text.html``, for a link ``…_link.html``, and under anonymous grading
+``[LATE_]anon_<letters>`` in place of the name and the user. Moodle (``mod/assign``) writes
+``<full name>_<participant>_assignsubmission_<plugin>``, then ``_<file>`` or, for a folder, nothing
+or ``_``; the submission of students without a group has no number. GitHub Classroom calls a
+repository ``<assignment>-<login>``. The first marker ends the part that the platform wrote.
+"""
 
 import hashlib
 import re
@@ -6,6 +14,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
+from os.path import commonprefix
 from pathlib import PurePosixPath
 from typing import Final, Literal
 
@@ -87,7 +96,7 @@ class StageResolver(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         for part in reversed(path.parts):  # also the last part: a link may replace the folder
             if stage := self.stage_named(part):
                 return stage
-        return self.enclosing or self._stage_of_file(path)
+        return self.enclosing or self.stage_of_file(path)
 
     def stage_named(self, name: str) -> Stage | None:
         """Return the stage with the name *name*, compared as file names."""
@@ -96,11 +105,7 @@ class StageResolver(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def matches(self, name: str) -> bool:
         """Return whether *name* is that of a stage, or of a file of a stage or a copy of it."""
         path = PurePosixPath(name)
-        return is_lab(path) or (self.stage_named(name) or self._stage_of_file(path)) is not None
-
-    def is_released(self, path: PurePosixPath) -> bool:
-        """Return whether students receive a file with the name of *path* in some stage."""
-        return path.name == PUBLIC_SUITE or self._stage_of_file(path) is not None
+        return is_lab(path) or (self.stage_named(name) or self.stage_of_file(path)) is not None
 
     @cached_property
     def _by_name(self) -> dict[str, Stage]:
@@ -117,7 +122,8 @@ class StageResolver(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                         found.setdefault((suffix, normalized(stem)), stage)
         return found
 
-    def _stage_of_file(self, path: PurePosixPath) -> Stage | None:
+    def stage_of_file(self, path: PurePosixPath) -> Stage | None:
+        """Return the stage of which students receive a file with the name of *path*."""
         suffix = path.suffix.lower()
         # All exact names first: a module may be called `mask-2`.
         exact = self._by_file.get((suffix, path.stem))
@@ -131,8 +137,8 @@ def find_module(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile |
 
 def find_only_module(files: Sequence[SubmittedFile], others: StageResolver) -> SubmittedFile | None:
     """Return the only module of any name, apart from modules of stages and public suites."""
-    modules = _latest(files, MODULE)
-    return _only_one([file for file in modules if not others.is_released(file.path)])
+    unknown = [file for file in _latest(files, MODULE) if file.path.name != PUBLIC_SUITE]
+    return _only_one([file for file in unknown if not others.stage_of_file(file.path)])
 
 
 def find_notebook(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile | None:
@@ -183,10 +189,7 @@ def is_earlier(file: SubmittedFile) -> bool:
 def superseded(
     originals: Iterable[SubmittedFile], files: Sequence[SubmittedFile]
 ) -> list[SubmittedFile]:
-    """Return the *originals* whose modules and notebooks were all uploaded again later.
-
-    *files* are the originals and the files in their archives.
-    """
+    """Return the *originals* of which all code was uploaded again, also in archives (*files*)."""
     latest: dict[tuple[str, str], int] = {}
     by_upload: dict[int, list[tuple[str, str]]] = {}
     for file in files:
@@ -204,10 +207,7 @@ def superseded(
 
 
 def attempts(chosen: SubmittedFile, files: Iterable[SubmittedFile]) -> list[SubmittedFile]:
-    """Return the other attempts at the file *chosen*, by their names.
-
-    They are in the same folder, or belong to a different upload.
-    """
+    """Return other files named like *chosen*, in the same folder or in a different upload."""
     stem = original_stem(chosen.path.stem)[0]
     return [
         file
@@ -347,7 +347,7 @@ def shared_prefix(names: Sequence[str]) -> str:
     if len(names) < 2:  # noqa: PLR2004  # a single name does not show where the login begins
         return ""
     middle = sorted(names)[len(names) // 2]
-    lengths = sorted((_shared_length(name, middle) for name in names), reverse=True)
+    lengths = sorted((len(commonprefix([name, middle])) for name in names), reverse=True)  # noqa: RUF071  # names, not paths
     ends = [middle.rfind("-", 0, most) + 1 for most in (lengths[-1], lengths[len(names) // 2])]
     return middle[: ends[0] or ends[1]]
 
@@ -363,8 +363,3 @@ def known_prefix(names: Iterable[str], logins: Collection[str], longest: int) ->
         starts = [at for at in range(max(1, len(key) - longest), len(key)) if key[at - 1] == "-"]
         prefixes.update(key[:start] for start in (0, *starts) if key[start:] in logins)
     return min(prefixes, key=lambda prefix: (-prefixes[prefix], len(prefix)), default=None)
-
-
-def _shared_length(first: str, second: str) -> int:
-    differ = (at for at, (one, two) in enumerate(zip(first, second, strict=False)) if one != two)
-    return next(differ, min(len(first), len(second)))

@@ -180,10 +180,7 @@ def _only(people: Iterable[Person]) -> Person | None:
 
 
 def find_student(wanted: str, students: Iterable[str], names: Mapping[str, str]) -> str:
-    """Return the student whose id is *wanted*, or whose name and id contain all its words.
-
-    Raises ``UsageError`` unless there is exactly one.
-    """
+    """Return the only student with the id *wanted*, or with all its words; raise ``UsageError``."""
     known = {student: names.get(student, "") for student in students}
     if wanted in known:
         return wanted

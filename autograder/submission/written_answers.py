@@ -63,10 +63,7 @@ class RightChoice(NamedTuple):
 
 
 def answers(stage: Path) -> dict[str, RightChoice]:
-    """Return the answers of the stage in the folder *stage*, by name; none without the file.
-
-    Raises ``CourseError`` if the file can't be read.
-    """
+    """Return the answers by name, none without the file; raise ``CourseError`` if it is broken."""
     file = stage / ANSWERS
     try:
         tables = tomllib.loads(file.read_text("utf-8"))
@@ -109,10 +106,7 @@ def _guess(text: str) -> Iterator[Prediction]:
 
 
 def questions_in(lab: bytes) -> dict[str, Prediction]:
-    """Map the names of answers to the questions of the notebook *lab*; empty if it can't be read.
-
-    Each question has the texts with which ``guesses_in`` reads it.
-    """
+    """Map answers to the questions of *lab*, with the texts as ``guesses_in`` reads them."""
     try:
         sources = [cell["source"] for cell in student_cells(lab, "")]
     except UnusableFile:
@@ -156,10 +150,7 @@ class AnsweredQuestion(NamedTuple):
 
 
 def answered_questions(stage: Stage) -> list[AnsweredQuestion]:
-    """List the questions of the lab of *stage* that have an answer; none if it can't be read.
-
-    Raises ``CourseError`` if the answers can't be read.
-    """
+    """List the lab's questions with an answer; raise ``CourseError`` for broken answers."""
     known = answers(stage.source)
     try:
         questions = questions_in(read_regular(stage.lab, MAX_NOTEBOOK)) if known else {}
@@ -183,10 +174,7 @@ _MAX_NAMED = 5  # answers in a sentence
 
 
 class WrittenAnswers(msgspec.Struct, frozen=True, kw_only=True):
-    """The names of the *blank* answers, the points of those that wait, and a *flag* if needed.
-
-    The text of the flag is also a notice for the student.
-    """
+    """The *blank* answers, the points of those that wait, and a *flag*, also a notice."""
 
     blank: frozenset[str] = frozenset()
     waiting: float = 0.0
@@ -212,7 +200,9 @@ def written_answers(stage: Stage, lab: SubmittedFile | None) -> WrittenAnswers:
     if _is_only_code(lab, cells, released):
         return written_answers(stage, None)
     unchanged = _unchanged(points, released, cells)
-    blank = frozenset() if any(_foreign(points, released, cells)) else unchanged
+    known = {"", *map(_comparable, released)}
+    others = (cell for cell in cells if cell_name(cell) not in points)
+    blank = unchanged if known.issuperset(map(_comparable, others)) else frozenset()
     unclear = sorted((unchanged | (points.keys() - {*map(cell_name, cells)})) - blank)
     waiting = sum(points[name] for name in points.keys() - blank)
     notice = f"{lab.label}: {_listed(unclear)} {WAITS}"
@@ -256,16 +246,6 @@ def _unchanged(
     )
 
 
-def _foreign(
-    names: Collection[str], released: Sequence[dict[str, Any]], cells: Sequence[dict[str, Any]]
-) -> Iterator[str]:
-    """Yield the texts in *cells* that are neither *released* nor in the cell of an answer."""
-    known = {"", *(_comparable(cell) for cell in released)}
-    for cell in cells:
-        if cell_name(cell) not in names and (text := _comparable(cell)) not in known:
-            yield text
-
-
 def _comparable(cell: Mapping[str, Any]) -> str:
     """Return the text of *cell* without a guess, and without addresses.
 
@@ -278,10 +258,7 @@ def _comparable(cell: Mapping[str, Any]) -> str:
 
 
 def _without_guess(source: str) -> str:
-    """Return *source* without numbers or choices as a guess, without commas and spaces.
-
-    A guess in other words may be an answer, so it stays.
-    """
+    """Return *source* without a guess that is a number or a choice, commas and spaces."""
     rest = _GUESS.sub("", source)
     texts = [found["text"] or "" for found in _GUESS.finditer(source)]
     kept = rest if all(text[1:-1] in rest for text in texts) else source

@@ -57,7 +57,7 @@ def test_without_a_course_a_student_reads_whether_checks_run():
 )
 def test_what_submissions_may_write_is_mentioned(tiny, monkeypatch, available, words):
     """Where the system gives no mounts, the folder is read-only; both are safe."""
-    monkeypatch.setattr("autograder.sandbox.namespaces.is_available", lambda: available)
+    monkeypatch.setattr("autograder.sandbox.namespaces.has_private_folders", lambda: available)
     findings = [finding for finding in doctor.examine(tiny) if "write" in finding.text]
 
     assert [finding.good for finding in findings] == [True]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.authoring.stage_verifier import diagnose_file, trial_lines
+from autograder.authoring.stage_verifier import diagnose_file
 from autograder.course import Course
 from tests.kit.factories import SOLUTION
 
@@ -19,7 +19,7 @@ def lines(tiny: Course, tmp_path: Path, lent_fork_server, monkeypatch):
     def diagnose(text: str, course: Course = tiny) -> list[str]:
         path = tmp_path / "submitted.py"
         path.write_text(text)
-        return trial_lines(diagnose_file(course, course.stages[0], path))
+        return list(diagnose_file(course, course.stages[0], path))
 
     return diagnose
 
