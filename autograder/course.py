@@ -252,6 +252,10 @@ class Course(msgspec.Struct, frozen=True, dict=True):
         msg = f"There is no stage {wanted!r} in {self.root}. Stages: {known}."
         raise UsageError(msg)
 
+    def around(self, stage: str) -> "Course | None":
+        """Return the course that has *stage*: this one, or None."""
+        return self if stage in self.file.stages else None
+
     def graded_stage(self, wanted: str) -> Stage:
         """Find a stage that gives points; raise ``UsageError`` if it is only for practice."""
         stage = self.stage(wanted)
@@ -307,6 +311,12 @@ class Handout(Course, frozen=True, dict=True):
     def stages(self) -> tuple[Stage, ...]:
         """The stages, each named after its folder, including those for practice."""
         return self.every_stage
+
+    def around(self, stage: str) -> Course | None:
+        """Return the course that has *stage*: this one, or the folder next to a single stage."""
+        near = self.root.parent / stage
+        is_single = (self.root / STAGE_FILE).is_file()
+        return handout(near) if is_single and is_handout(near) else super().around(stage)
 
     def _read_stage(self, name: str) -> Stage:
         folder = self.root if (self.root / STAGE_FILE).is_file() else self.root / name

@@ -27,6 +27,7 @@ from autograder.grading.grading_process import (
     grade_from_pipe,
     receive,
 )
+from autograder.grading.origins import report_copies
 from autograder.grading.outcomes import failed_grading, unreadable, with_earlier_texts
 from autograder.grading.provenance import Provenance
 from autograder.grading.suite_runner import SuiteRunner, open_suites
@@ -152,6 +153,7 @@ def _grade_once(
     )
     try:
         result = runner.grade_submission(submission, session, exercise)
+        result = report_copies(runner, submission, session, result)
     except (CourseError, SandboxError, UsageError, LostProcessError):
         raise  # not caused by this submission
     except Exception as error:  # noqa: BLE001  # a bug of the kit must not stop the other submissions

@@ -6,6 +6,7 @@ hooks are used: hooks of an item may also be called after the session has ended.
 
 import inspect
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
@@ -16,7 +17,7 @@ from typing import Final, Literal
 
 import pytest
 
-from autograder.course import Stage
+from autograder.course import PUBLIC_SUITE, Stage
 from autograder.errors import CourseError, UsageError
 from autograder.grading import fixtures
 from autograder.grading.context import SuiteContext
@@ -41,6 +42,8 @@ def collected_suites(
     ``CourseError`` if a suite can't be collected.
     """
     found, printed = CollectedSuites(context), StringIO()
+    if public:  # all have one name, and their files may have changed
+        _forget(PUBLIC_SUITE.removesuffix(".py"))
     for suite in suites:
         if not suite.is_file():
             msg = f"The suites can't be collected. {suite} is missing."
@@ -152,6 +155,12 @@ class CollectedSuites:
             outcome = "failed"
             self._errors.append(call.excinfo.value)
         return pytest.TestReport(item.nodeid, item.location, {}, outcome, None, call.when)
+
+
+def _forget(suite: str) -> None:
+    """Forget the imported modules named *suite*."""
+    for name in [name for name in sys.modules if name.endswith(suite)]:
+        del sys.modules[name]
 
 
 def _call(check: Callable[..., object], values: Mapping[str, object]) -> None:

@@ -8,7 +8,7 @@ import dataclasses
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 from msgspec.structs import replace
@@ -94,11 +94,15 @@ def open_suites(
                 raise CourseError(msg)
             if public:
                 require_all_checks(stage, add(runner.points(stage).values()))
-        yield runner
+        with runner.opened:
+            yield runner
 
 
 class SuiteRunner:
-    """Runs the checks of the stages on one submission after another."""
+    """Runs the checks of the stages on one submission after another.
+
+    *origins* are the runners of the stages that copies come from, which are in *opened*.
+    """
 
     def __init__(
         self,
@@ -110,8 +114,10 @@ class SuiteRunner:
         diagnose: bool,
     ) -> None:
         self.course = course
-        self._public = public
-        self._diagnose = diagnose
+        self.is_public = public
+        self.diagnoses = diagnose
+        self.opened = ExitStack()
+        self.origins: dict[str, SuiteRunner | None] = {}
         self._context = context
         self._suites = suites
         self._sources: dict[str, RecordedSource] = {}
@@ -195,13 +201,13 @@ class SuiteRunner:
         ]
         given = submission.code.given if submission.code else ()
         unclear = self._unclear(stage, by_exercise, session, start)
-        flags = () if self._public else flags_of(session, unclear, start.faults)
+        flags = () if self.is_public else flags_of(session, unclear, start.faults)
         exercises = self._priced(stage, graded, session, start)
         status, message = submission_status(session, import_fault)
         unclear = ((GRADED_AGAIN,) if session.quiet else ()) + unclear
         notices = notices_of(session, _exercises(stage), given, unclear)
         result = submission_result(submission, status, message, exercises, notices, flags)
-        return replace(result, printed=session.printed_by_import) if self._public else result
+        return replace(result, printed=session.printed_by_import) if self.is_public else result
 
     def _unclear(
         self,
@@ -212,7 +218,7 @@ class SuiteRunner:
     ) -> tuple[str, ...]:
         """Return a sentence for each reason why the source does not show which functions run."""
         found = [*start.doubts]
-        if not self._public:
+        if not self.is_public:
             with_rules = [
                 name
                 for name, checks in by_exercise.items()
@@ -245,7 +251,7 @@ class SuiteRunner:
         self, stage: Stage, graded: Sequence[Graded], session: Session, start: Start
     ) -> tuple[ExerciseResult, ...]:
         """Return the results of the exercises with their points; public suites give none."""
-        if self._public:
+        if self.is_public:
             graded = [self._diagnosed(stage, one, session, start) for one in graded]
             return tuple(ExerciseResult.of(one.exercise, tuple(one.results)) for one in graded)
         if self.course.grading.right_neighbours:
@@ -260,7 +266,7 @@ class SuiteRunner:
         """
         if not isinstance(channel, Session):
             return self._observe(item, channel)
-        run = self._observe if self._public else self._run_unless_known
+        run = self._observe if self.is_public else self._run_unless_known
         received = channel.received
         with channel.charged(CHECK_SECONDS), limit_check(channel.seconds_left, CHECK):
             observation = run(item, channel)
@@ -320,7 +326,7 @@ class SuiteRunner:
             session.begin(need)
             fault = import_fault or missing_exercise(session, need, _exercises(stage))
             start.missing[need] = fault
-        for check in checks if not self._public else ():
+        for check in checks if not self.is_public else ():
             if not check.spec.layer.hidden and start.fault(check) is None:
                 start.observed[check] = self.run(check.item, session)
         return start
@@ -336,7 +342,7 @@ class SuiteRunner:
         if session.quiet:  # values of its answers may be hidden inputs
             reveal = replace(reveal, documented_values=False)
         for check in checks:
-            outcome = CheckOutcome(check, reveal, session.problems, public=self._public)
+            outcome = CheckOutcome(check, reveal, session.problems, public=self.is_public)
             fault = start.fault(check)
             if fault is not None:
                 results.append(outcome.skipped(fault))
@@ -358,7 +364,7 @@ class SuiteRunner:
         compared = start.uncompared.isdisjoint(checks)
         if compared and all(result.outcome is Outcome.PASSED for result in results):
             start.right.append(checks[0].spec.exercise)
-        if self._public:
+        if self.is_public:
             return Graded(checks, results, {})
         found, doubts = with_evidence(checks, results, self._context.needed(stage), answers)
         start.doubts += doubts
@@ -370,14 +376,14 @@ class SuiteRunner:
         with session.charged(DIAGNOSIS_SECONDS):
             found = self._examine(stage, start.submitted(graded))
         results = [
-            CheckOutcome(check, self.course.reveal, public=self._public).add_diagnosis(one, found)
+            CheckOutcome(check, self.course.reveal, public=self.is_public).add_diagnosis(one, found)
             for check, one in zip(graded.checks, graded.results, strict=True)
         ]
         return dataclasses.replace(graded, results=results)
 
     def _examine(self, stage: Stage, submitted: Submitted) -> Mapping[str, Diagnosis]:
         """Name the mistakes in an exercise; a student's machine has only records for this."""
-        if not submitted.failures or not self._diagnose:
+        if not submitted.failures or not self.diagnoses:
             return {}
         if not isinstance(self.course, Handout):
             return self.diagnostician(stage).examine(submitted)

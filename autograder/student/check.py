@@ -43,7 +43,6 @@ from autograder.submission import Submission, collect
 from autograder.submission.collect import SUBMITTED
 from autograder.submission.exercise_cells import DEFINITION
 
-SUITE_NAME = PUBLIC_SUITE.removesuffix(".py")
 NO_HIDDEN_SUITE = "The hidden suite is not here, because your instructor keeps it."
 
 
@@ -306,20 +305,12 @@ def check_with_suite(
             )
             raise UsageError(msg) from None
         raise
-    finally:
-        forget_suites()
     if result.status is Status.GRADER_ERROR:
         raise GraderError(result.message)
     if not public or submission.code is None:
         return result
     newer = newer_syntax(submission.code.cells, notebook=submission.code.kind == "notebook")
     return replace(result, notices=(*result.notices, *newer))
-
-
-def forget_suites() -> None:
-    """Forget the imported public suites: all have one name, and their files may change."""
-    for name in [name for name in sys.modules if name.endswith(SUITE_NAME)]:
-        del sys.modules[name]
 
 
 def _merge(stage: Stage, results: list[SubmissionResult]) -> SubmissionResult:

@@ -33,11 +33,11 @@ class FilledCopy:
 
 def original(own: Handout, task: Task) -> Task | None:
     """Return the exercise that *task* copies, or None if there is none in the folder."""
-    for stage in own.stages:
-        if stage.name == task.exercise.copied_from:
-            found = [one for one in stage.exercises if one.name == task.exercise.name]
-            return Task(stage, found[0]) if found else None
-    return None
+    if (course := own.around(task.exercise.copied_from)) is None:
+        return None
+    stage = course.stage(task.exercise.copied_from)
+    found = [one for one in stage.exercises if one.name == task.exercise.name]
+    return Task(stage, found[0]) if found else None
 
 
 def is_open(own: Handout, task: Task) -> bool:

@@ -17,7 +17,6 @@ from autograder.student.check import (
     NO_HIDDEN_SUITE,
     check_with_suite,
     course_with_hidden,
-    forget_suites,
     student_file,
 )
 from autograder.student.learner_folder import gone
@@ -163,10 +162,9 @@ class WarmChecker:
         return self._runner[1]
 
     def _close_suite(self) -> None:
-        """Close the suite and forget its module, whose file may change before the next use."""
+        """Close the suite, whose file may change before the next use."""
         self._runner = None
         self._opened.close()
-        forget_suites()
 
     def _restart(self) -> None:
         if self._server is not None:

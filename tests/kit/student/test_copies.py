@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from autograder.cli import exercise_commands
-from autograder.course import Handout, handouts
+from autograder.course import Handout, handout, handouts
 from autograder.student import copies
 from autograder.student.learner_folder import ORIGINALS
 from autograder.student.progress import Progress, Task, digest_of, tasks
@@ -260,3 +260,12 @@ def test_next_fills_the_copy_and_goes_on_to_what_is_new(own: Handout):
 
     assert filled == f"Norm is filled with your code from {FIRST}."
     assert following == f"Next: last, in {SECOND}."
+
+
+def test_the_stage_of_a_copy_is_found_next_to_a_single_stage(own: Handout):
+    """`check` reads the folder of one stage; that of the original is next to it."""
+    single = handout(own.root / SECOND)
+
+    assert own.around(FIRST) is own
+    assert single.around(FIRST).stages[0].stub == own.stages[0].stub
+    assert single.around("03_third") is own.around("03_third") is own.around("") is None
