@@ -7,6 +7,7 @@ whether they are stale. A built module that somebody has edited is kept; it diff
 of the last built stub.
 """
 
+import ast
 import hashlib
 import json
 import re
@@ -303,11 +304,23 @@ def outdated_stages(stages: Iterable[Stage]) -> list[Stage]:
 def sources_digest(stage: Stage) -> str:
     """Return the digest of the sources of the records of *stage*; no sentence is part of it."""
     total = hashlib.sha256(b"%d" % RECORDS_VERSION)
-    paths = (stage.solution, stage.hidden_suite, stage.shared_fixtures, *_rules_of_kinds(stage))
+    paths = (stage.solution, stage.hidden_suite, stage.shared_fixtures)
     contents = [path.read_bytes() if path.is_file() else b"" for path in paths]
+    contents += [_without_imports(path.read_bytes()) for path in _rules_of_kinds(stage)]
     for content in (*contents, _documented_of(stage), _mistakes_of(stage)):
         total.update(b":%d:" % len(content) + content)
     return total.hexdigest()
+
+
+def _without_imports(source: bytes) -> bytes:
+    """Return a module without what changes no program: its imports and docstrings."""
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if is_text or isinstance(node, ast.Import | ast.ImportFrom):
+            first, last = node.lineno - 1, node.end_lineno or node.lineno
+            lines[first:last] = [b""] * (last - first)
+    return b"\n".join(filter(None, lines))
 
 
 def _mistakes_of(stage: Stage) -> bytes:
