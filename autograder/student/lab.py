@@ -4,9 +4,7 @@ The notebook's kernel grades nothing: every check runs in a separate worker, as 
 """
 
 import os
-import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -33,7 +31,14 @@ from autograder.student.learner_folder import (
     remember,
     solved_stage,
 )
-from autograder.student.live_module import LiveModule, NotReadyError, describe, line_in
+from autograder.student.live_module import (
+    LiveModule,
+    NotReadyError,
+    OutOfTimeError,
+    describe,
+    line_in,
+    time_limit,
+)
 from autograder.student.notebook_place import stage_folder, without_traceback
 from autograder.student.pictures import (
     Drawing,
@@ -73,7 +78,7 @@ __all__ = [  # what labs import
 ]
 
 EXECUTION = "NBGRADER_EXECUTION"  # nbgrader sets it: "autograde", "validate"
-CELL_SECONDS = 60.0  # a cell that trains a small model takes about twenty
+CELL_SECONDS = 120.0  # of processor time; a cell that trains a small model takes about twenty
 STORY_SECONDS = 30.0  # a text takes about one, and more on a busy machine
 TEXT_WIDTH = 80  # columns
 UNWRITTEN = {"", "YOUR ANSWER HERE", "*Write your answer here.*"}
@@ -92,8 +97,15 @@ class NotPassedError(AssertionError):
         return [str(self)]  # only the message: the kit's stack frames do not help
 
 
-class _OutOfTimeError(BaseException):
-    """Raised if a cell takes too long; ``except Exception`` in student code does not catch it."""
+class _NoResultError(LookupError):
+    """Raised if a cell uses a result, its argument, that no cell above has made yet."""
+
+
+class Results(dict[str, Any]):
+    """What the cells of a lab make for later cells, by name."""
+
+    def __missing__(self, name: str) -> Any:
+        raise _NoResultError(name)
 
 
 class ExerciseCheck:
@@ -246,18 +258,23 @@ class Lab:
         The line does not call the student's code wrong, because a cell may also fail for other
         reasons. A cell that runs too long is stopped.
         """
-        names = _names(exercises)
+        names, begun = _names(exercises), time.monotonic()
         try:
-            with _time_limit(CELL_SECONDS):
+            with time_limit(CELL_SECONDS):
                 yield
         except NotReadyError as error:
             _give_up(f"This cell waits for {names}. {error}")
-        except _OutOfTimeError as error:
+        except OutOfTimeError as error:
             number = line_in(error, self._file)
             where = f"in line {number} of {self._file.name}" if self._file and number else "here"
             _give_up(
-                f"This cell was stopped after {CELL_SECONDS:g} s, {where}. "
+                f"This cell was stopped after {time.monotonic() - begun:.0f} s, {where}. "
                 f"Does a loop in {names} never end?"
+            )
+        except _NoResultError as error:
+            _give_up(
+                f"This cell uses the result {error.args[0]!r} of a cell above. "
+                "Run that one first; it has to come to its end."
             )
         except (Exception, SystemExit) as error:  # noqa: BLE001  # half-written code may raise anything
             are = "they are" if len(exercises) > 1 else "it is"
@@ -267,6 +284,13 @@ class Lab:
                 else f"This cell could not run with your current {names} "
                 f"({describe(error, self._file)}). The grade cell shows whether that is a problem."
             )
+
+    def results(self) -> Results:
+        """Return an empty dictionary for what cells make, such as trained models, by name.
+
+        A cell that `needs` exercises and uses a missing name ends with one sentence.
+        """
+        return Results()
 
     def predict(
         self,
@@ -336,11 +360,11 @@ class Lab:
         stage = handout(self._folder).stages[0]
         own = find_stages(self._folder) or handout(self._folder)
         try:
-            with without_traceback(), _time_limit(min(STORY_SECONDS, CELL_SECONDS)):
+            with without_traceback(), time_limit(min(STORY_SECONDS, CELL_SECONDS)):
                 return CompanionText(show_here(own, own.stage(stage.name), prompt, changed))
         except NotReadyError as error:
             _give_up(f"The text waits for your file. {error}")
-        except _OutOfTimeError:
+        except OutOfTimeError:
             names = _names(tuple(changed))
             _give_up(f"The text was stopped. Does a loop in {names} never end?")
         return None
@@ -427,26 +451,6 @@ class Lab:
             self._server.close()  # a fork server that failed can't be used again
             self._server = None
             raise
-
-
-@contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise ``_OutOfTimeError`` in the block after *seconds*, if the system has such a timer."""
-    main = threading.current_thread() is threading.main_thread()
-    if not (main and hasattr(signal, "setitimer")):
-        yield
-        return
-
-    def stop(_number: int, _frame: Any) -> None:
-        raise _OutOfTimeError
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1.0)  # a bare `except:` may catch the first
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def _is_unwritten(error: BaseException, file: Path | None) -> bool:

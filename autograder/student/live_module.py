@@ -5,8 +5,13 @@ module reports the problem in one line instead, and never runs old code.
 """
 
 import linecache
+import signal
 import sys
+import threading
+import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,6 +21,7 @@ from autograder.sanitize import line
 from autograder.submission.files import module_text
 
 MAX_ERROR = 200  # characters of an exception, on one line
+WAITING = 5  # times as long may code take that only waits, or whose machine is busy
 
 
 class NotReadyError(AutograderError):
@@ -23,6 +29,10 @@ class NotReadyError(AutograderError):
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]  # IPython asks for it: the message is enough
+
+
+class OutOfTimeError(BaseException):
+    """Raised if a cell takes too long; ``except Exception`` in student code does not catch it."""
 
 
 class LiveModule:
@@ -109,3 +119,32 @@ def line_in(error: BaseException, file: Path | None) -> int:
     frames = traceback.walk_tb(error.__traceback__)
     lines = [number for frame, number in frames if frame.f_code.co_filename == str(file)]
     return lines[-1] if lines else 0
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise ``OutOfTimeError`` in the block after *seconds* of this thread's processor time.
+
+    A block that mostly waits ends after ``WAITING`` times as many seconds of the clock. Without
+    such a timer, as on Windows, nothing is limited.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not (main and hasattr(signal, "setitimer")):
+        yield
+        return
+
+    begun, computed = time.monotonic(), time.thread_time()
+
+    def stop(_number: int, _frame: Any) -> None:
+        used = time.thread_time() - computed
+        if used >= seconds or time.monotonic() - begun >= WAITING * seconds:
+            raise OutOfTimeError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    again = min(1.0, seconds)  # a bare `except:` may catch the first
+    signal.setitimer(signal.ITIMER_REAL, seconds, again)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

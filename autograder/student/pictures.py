@@ -219,13 +219,17 @@ def _hatched(row: int, column: int) -> Any:
 
 
 def _with_largest(rows: Sequence[str], keys: Sequence[str], table: Any) -> list[str]:
-    """Return the labels of the rows, each with the largest entries and their keys."""
+    """Return the labels of the rows, each with its largest entries and their keys.
+
+    An entry as large as one that is not named is not among the largest.
+    """
     named = []
     for row, entries in zip(rows, table, strict=True):
-        top = entries.topk(min(LARGEST, len(keys)))
-        pairs = zip(top.indices.tolist(), top.values.tolist(), strict=True)
-        largest = ", ".join(f"{keys[key]} {entry:.2f}" for key, entry in pairs if entry > 0)
-        named.append(f"{row}: {largest}")
+        top = entries.topk(min(LARGEST + 1, len(keys)))
+        pairs = list(zip(top.indices.tolist(), top.values.tolist(), strict=True))
+        least = pairs[LARGEST][1] if len(pairs) > LARGEST else 0.0
+        largest = [f"{keys[key]} {entry:.2f}" for key, entry in pairs[:LARGEST] if entry > least]
+        named.append(f"{row}: {', '.join(largest)}" if largest else row)
     return named
 
 

@@ -181,6 +181,16 @@ def test_rows_of_many_tokens_name_their_largest_weights(draw: Draw):
     assert labels(axis.get_yticklabels())[12] == "w12: w7 0.50, w11 0.30, w2 0.20"
 
 
+def test_an_entry_as_large_as_others_is_not_among_the_largest(draw: Draw):
+    """Of equal weights none is named, and a larger one is named alone."""
+    words = [f"w{number}" for number in range(13)]
+    weights = torch.full((13, 13), 1 / 13)
+    weights[4], weights[4, 9] = 0.04, 0.52
+    (axis,) = draw({"weights": weights}, words).axes
+
+    assert labels(axis.get_yticklabels())[3:5] == ["w3", "w4: w9 0.52"]
+
+
 def test_twelve_tokens_have_numbers(draw: Draw):
     """Numbers still fit into the cells of twelve tokens."""
     words = [f"w{number}" for number in range(12)]
