@@ -316,8 +316,9 @@ def _without_imports(source: bytes) -> bytes:
     """Return a module without what changes no program: its imports and docstrings."""
     lines = source.splitlines()
     for node in ast.walk(ast.parse(source)):
-        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if is_text or isinstance(node, ast.Import | ast.ImportFrom):
+        if isinstance(node, ast.Import | ast.ImportFrom) or (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        ):
             first, last = node.lineno - 1, node.end_lineno or node.lineno
             lines[first:last] = [b""] * (last - first)
     return b"\n".join(filter(None, lines))

@@ -102,7 +102,7 @@ class _NoResultError(LookupError):
 
 
 class Results(dict[str, Any]):
-    """What the cells of a lab make for later cells, by name."""
+    """Results of cells for later cells, by name."""
 
     def __missing__(self, name: str) -> Any:
         raise _NoResultError(name)

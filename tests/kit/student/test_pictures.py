@@ -182,7 +182,7 @@ def test_rows_of_many_tokens_name_their_largest_weights(draw: Draw):
 
 
 def test_an_entry_as_large_as_others_is_not_among_the_largest(draw: Draw):
-    """Of equal weights none is named, and a larger one is named alone."""
+    """If all weights but one are equal, the largest is named alone, and otherwise none is."""
     words = [f"w{number}" for number in range(13)]
     weights = torch.full((13, 13), 1 / 13)
     weights[4], weights[4, 9] = 0.04, 0.52
