@@ -80,7 +80,10 @@ def _apply_process_isolation(policy: SandboxPolicy, parent: int) -> None:
 
 def _apply_full(policy: SandboxPolicy, parent: int) -> None:
     """Apply everything, in an order in which each step still has the privileges that it needs."""
-    _require_one_thread()
+    threads = len(list(Path("/proc/self/task").iterdir()))
+    if threads != 1:  # Landlock confines the calling thread only
+        msg = f"A process with {threads} threads can't be confined; fork before torch starts any."
+        raise SandboxError(msg)
     _start_session()
     writable = _mount_private_folder(policy)
     for limit, value in _limits(policy):
@@ -109,14 +112,6 @@ def _mount_private_folder(policy: SandboxPolicy) -> tuple[Path, ...]:
         namespaces.mount_private_folder(policy.private, policy.file_bytes, policy.files, owner)
     os.chdir(policy.private)
     return (Path(policy.private),) if limited else ()
-
-
-def _require_one_thread() -> None:
-    """Refuse a process with other threads: Landlock confines the calling thread only."""
-    threads = len(list(Path("/proc/self/task").iterdir()))
-    if threads != 1:
-        msg = f"A process with {threads} threads can't be confined; fork before torch starts any."
-        raise SandboxError(msg)
 
 
 def _start_session() -> None:

@@ -90,7 +90,7 @@ def postpone_compiler() -> None:
 
     Compiled code gives the same results, and the sandbox can't run the C++ compiler.
     """
-    vars(torch)["compile"] = _uncompiled
+    vars(torch)["compile"] = lambda model=None, **_: _unchanged if model is None else model
     if COMPILER not in sys.modules:
         vars(torch)["_dynamo"] = sys.modules[COMPILER] = _Postponed(COMPILER)  # as by an import
         vars(sys.modules[COMPILER]).update(
@@ -103,11 +103,6 @@ def postpone_compiler() -> None:
     if SHAPES not in sys.modules:
         sys.modules[SHAPES] = _Postponed(SHAPES)
         vars(sys.modules[SHAPES]).update(sym_eq=_sym_eq, expect_true=_expect_true)
-
-
-def _uncompiled(model: Any = None, **_: object) -> Any:
-    """Return *model* as it is, or the decorator that does so."""
-    return _unchanged if model is None else model
 
 
 def _unchanged(function: Callable[..., object], *_: object, **__: object) -> Callable[..., object]:
@@ -305,10 +300,6 @@ class Call:
         return self.module if self.request.handle >= 0 else self.definition
 
 
-def _has(call: Call) -> bool:
-    return callable(call.executor.definition(call.request.name))
-
-
 def _signature(call: Call) -> object:
     parameters = inspect.signature(call.target).parameters.values()
     return [
@@ -352,11 +343,6 @@ def _parameters(call: Call) -> object:
     return call.parameters
 
 
-def _shapes(call: Call) -> object:
-    """Return the shapes of the parameters, because the values of a large model can't be sent."""
-    return {name: list(item.shape) for name, item in call.parameters.items()}
-
-
 def _hooks(call: Call) -> int:
     """Count the hooks that a call of the module runs; a replaced ``forward`` counts as one."""
     parts = [vars(part) for part in call.module.modules()]
@@ -369,7 +355,9 @@ def _hooks(call: Call) -> int:
 def _gradients(call: Call) -> object:
     """Call the target, and return the gradients for the cotangents, the first argument."""
     cotangents, *inputs = call.args
-    inputs = [_leaf(value) for value in inputs]
+    for value in inputs:
+        if isinstance(value, Tensor) and value.is_floating_point():
+            value.requires_grad_()
     output = call.target(*inputs, **call.kwargs)
     leaves = {
         f"input {index}": value
@@ -394,7 +382,7 @@ VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
     {
         "read": lambda call: call.executor.read(call.request.cells),
         "run": lambda call: call.executor.run(call.request.cells, call.args),
-        "has": _has,
+        "has": lambda call: callable(call.executor.definition(call.request.name)),
         "signature": _signature,
         "call": Call.run,
         "new": _new,
@@ -403,7 +391,7 @@ VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
         "mode": _mode,
         "move": _move,
         "parameters": _parameters,
-        "shapes": _shapes,
+        "shapes": lambda call: {name: list(one.shape) for name, one in call.parameters.items()},
         "buffers": lambda call: dict(call.module.named_buffers()),
         "state": lambda call: dict(call.module.state_dict()),
         "hooks": _hooks,
@@ -415,12 +403,6 @@ VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
         "attempts": lambda call: sorted(call.executor.attempts.found),
     }
 )
-
-
-def _leaf(value: object) -> object:
-    if isinstance(value, Tensor) and value.is_floating_point():
-        return value.requires_grad_()
-    return value
 
 
 def _backward(

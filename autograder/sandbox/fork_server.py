@@ -35,7 +35,6 @@ from autograder.sandbox.protocol import (
     Batch,
     Request,
     StartWorker,
-    Value,
     WorkerEnded,
     WorkerStarted,
     unpack,
@@ -105,7 +104,9 @@ def main_of_fork(controls: list[int], environment: dict[str, str]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGWINCH, signal.SIGCONT):
         signal.signal(number, signal.SIG_DFL)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    _close_all_but(controls)
+    kept = [2, *sorted(controls), os.sysconf("SC_OPEN_MAX")]
+    for below, above in pairwise(kept):
+        os.closerange(below + 1, above)
     removed = 0 if sys.flags.safe_path else 1  # the folder of the program or the current folder
     removed += len([path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path])
     del sys.path[:removed]
@@ -118,13 +119,6 @@ def main_of_fork(controls: list[int], environment: dict[str, str]) -> None:
     _serve_all(controls)
 
 
-def _close_all_but(controls: list[int]) -> None:
-    """Close every descriptor but the standard ones and *controls*."""
-    kept = [2, *sorted(controls), os.sysconf("SC_OPEN_MAX")]
-    for below, above in pairwise(kept):
-        os.closerange(below + 1, above)
-
-
 def warm_up() -> None:
     """Load everything that torch and the executor load on first use, and freeze the heap."""
     torch.set_num_threads(1)  # a worker uses one core; the others are for other workers
@@ -133,7 +127,7 @@ def warm_up() -> None:
     _answer_all(
         Request(verb="run", cells=(WARM_UP,)),
         Request(verb="new", name="Warm"),
-        Request(verb="operators", handle=0, args=(_eye(),)),
+        Request(verb="operators", handle=0, args=(encode_tensor(torch.eye(4), MAX_CONTROL),)),
         Request(verb="parameters", handle=0),
         Request(verb="move", handle=0, name="meta"),
     )
@@ -151,10 +145,6 @@ def _use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> Non
     limits.
     """
     torch.set_deterministic_debug_mode(("error", "warn")[warn_only] if mode else "default")
-
-
-def _eye() -> Value:
-    return encode_tensor(torch.eye(4), MAX_CONTROL)
 
 
 def _answer_all(*requests: Request) -> None:

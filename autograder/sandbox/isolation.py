@@ -142,16 +142,11 @@ def missing_feature(abi: int) -> str:
     return ""
 
 
-def _installed_files() -> list[str]:
-    """Return a sample of the installed files, to see who may read them."""
-    loaded = (sys.modules.get(name) for name in _SAMPLE)
-    return [module.__file__ for module in loaded if module and module.__file__]
-
-
 def _closed_path() -> str:
     """Return a folder or file of Python that other users can't read; empty if there is none."""
     roots = [Path(root).resolve() for root in readable_roots()]
-    for path in (*roots, *(Path(file).resolve() for file in _installed_files())):
+    loaded = (getattr(sys.modules.get(name), "__file__", None) for name in _SAMPLE)
+    for path in (*roots, *(Path(file).resolve() for file in filter(None, loaded))):
         root = next((root for root in roots if path.is_relative_to(root)), path)
         inside = [above for above in path.parents if above.is_relative_to(root)]
         if not allows_others(path, stat.S_IROTH) or not all(

@@ -18,9 +18,9 @@ from autograder.course_file import Limits
 from autograder.disk import PRIVATE
 from autograder.errors import GraderError, LostProcessError
 from autograder.sandbox import protocol
-from autograder.sandbox.confinement import SandboxPolicy
+from autograder.sandbox.isolation import Readable
 from autograder.sandbox.process_limits import MIB
-from autograder.sandbox.supervisor import ONE_THREAD, OPEN_FILES, ForkServer
+from autograder.sandbox.supervisor import ONE_THREAD, ForkServer, policy_of
 from autograder.sandbox.wires import PipeWire
 from autograder.sandbox.worker_process import CONTROL_SECONDS, START_SECONDS, Worker
 
@@ -123,12 +123,8 @@ class SpawnedWorkers:
         process = self._take(source)
         process.wait_ready()
         private = Path(tempfile.mkdtemp(prefix=PRIVATE, dir=self._folder.name))
-        request = protocol.StartWorker(
-            policy=self._policy(private),
-            module=module,
-            notebook=notebook,
-            max_bytes=self.limits.answer_mib * MIB,
-        )
+        policy = policy_of(self.limits, self.isolation, private, Readable(()))
+        request = protocol.StartWorker(policy, module, notebook, self.limits.answer_mib * MIB)
         worker = process.worker(private)
         worker.keep = lambda: self._keep(source, process)
         worker.kill = lambda: self._kill(process)
@@ -181,17 +177,6 @@ class SpawnedWorkers:
         for process in self._idle.values():
             process.end()
         self._idle.clear()
-
-    def _policy(self, private: Path) -> SandboxPolicy:
-        return SandboxPolicy(
-            isolation=self.isolation,
-            readable=(),
-            private=str(private),
-            memory_bytes=self.limits.memory_mib * MIB,
-            file_bytes=self.limits.disk_mib * MIB,
-            files=self.limits.files,
-            open_files=OPEN_FILES,
-        )
 
 
 Workers = ForkServer | SpawnedWorkers

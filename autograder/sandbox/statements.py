@@ -93,26 +93,23 @@ class StatementRunner:
         for part in parts.broken:
             yield FailedStatement(part.error, part.line, part.names, compiled=False)
         for index, statement in enumerate(tree.body):
-            if index and _is_constant(statement):
+            value = statement.value if isinstance(statement, ast.Expr) else None
+            if index and isinstance(value, ast.Constant):
                 continue  # compiled alone, a string would become the module's docstring
             self._number += 1
             if self._number in self._left_out:
                 names = tuple(bound_names(statement))
                 yield FailedStatement(None, statement.lineno, names, number=self._number)
-            elif self._runs(statement) and (failed := self._execute(statement, source)):
-                yield failed
+                continue
+            is_before = all(self._number < other for other in self._left_out)
+            if is_before or is_needed(statement, self._needed):
+                yield from filter(None, [self._execute(statement, source)])
 
     def rebindings(self) -> Iterator[Rebinding]:
         """Yield the definitions whose names are now bound to other values."""
         for name in self.definitions:
             if name in self._namespace and not is_definition(self._namespace[name]):
                 yield Rebinding(name, *self._bound_at[name])
-
-    def _runs(self, statement: ast.stmt) -> bool:
-        """Whether the next statement runs; after one that was left out, only if it is needed."""
-        if all(self._number < other for other in self._left_out):
-            return True
-        return is_needed(statement, self._needed)
 
     def _futures(self, tree: ast.Module, source: str) -> int:
         """Return the compiler flags that *tree* sets."""
@@ -234,10 +231,6 @@ def is_needed(statement: ast.stmt, names: Collection[str]) -> bool:
 def is_definition(value: object) -> bool:
     """Whether *value* can be called as a class or a function; an instance of a layer can't."""
     return callable(value) and not isinstance(value, nn.Module)
-
-
-def _is_constant(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 RAISES = dis.opmap["RAISE_VARARGS"]  # of `raise` and `assert`

@@ -75,12 +75,10 @@ def words_of_statements(
             yield from ((node.lineno, word) for name in _imported(node) if (word := unusual(name)))
         elif isinstance(node, ast.Name) and node.id in _RUNNING and node.id not in own:
             yield node.lineno, node.id
-        elif isinstance(node, ast.Constant) and id(node) not in unused and _is_path(node.value):
-            yield node.lineno, repr(node.value)
-
-
-def _is_path(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= _MAX_PATH and bool(_PATH.match(value))
+        elif isinstance(node, ast.Constant) and id(node) not in unused:
+            text = node.value if isinstance(node.value, str) else ""
+            if len(text) <= _MAX_PATH and _PATH.match(text):
+                yield node.lineno, repr(text)
 
 
 def unusual(name: str) -> str:

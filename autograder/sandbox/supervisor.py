@@ -20,7 +20,7 @@ from autograder.disk import OwnedFolder
 from autograder.errors import LostProcessError
 from autograder.sandbox import protocol
 from autograder.sandbox.confinement import SandboxPolicy
-from autograder.sandbox.isolation import readable, require_workers
+from autograder.sandbox.isolation import Readable, readable, require_workers
 from autograder.sandbox.namespaces import make_private_folder, read_before, remove_folder
 from autograder.sandbox.process_limits import MIB
 from autograder.sandbox.protocol import BadMessageError, WorkerEnded, WorkerStarted
@@ -140,12 +140,8 @@ class ForkServer:
         private = make_private_folder(self._folder.path)
         connection, remote = socket.socketpair()
         output, remote_output = os.pipe()
-        request = protocol.StartWorker(
-            policy=self._policy(private),
-            module=module,
-            notebook=notebook,
-            max_bytes=self.limits.answer_mib * MIB,
-        )
+        policy = policy_of(self.limits, self.isolation, private, self._readable)
+        request = protocol.StartWorker(policy, module, notebook, self.limits.answer_mib * MIB)
         message, control = msgspec.msgpack.encode(request), self._controls[client]
         try:
             socket.send_fds(control, [message], [remote.fileno(), remote_output])
@@ -182,18 +178,6 @@ class ForkServer:
             raise self._lost() from None
         return self._receive(control, CONTROL_SECONDS, WorkerEnded).exit_code
 
-    def _policy(self, private: Path) -> SandboxPolicy:
-        return SandboxPolicy(
-            isolation=self.isolation,
-            readable=self._readable.paths,
-            listed=self._readable.listed,
-            private=str(private),
-            memory_bytes=self.limits.memory_mib * MIB,
-            file_bytes=self.limits.disk_mib * MIB,
-            files=self.limits.files,
-            open_files=OPEN_FILES,
-        )
-
     def _receive(
         self, control: socket.socket, seconds: float, kind: type[_ControlReply]
     ) -> _ControlReply:
@@ -207,6 +191,22 @@ class ForkServer:
     def _lost(self) -> LostProcessError:
         code = self._process.poll()
         return LostProcessError(f"the sandbox's fork server does not answer (exit code {code})")
+
+
+def policy_of(
+    limits: Limits, isolation: Isolation, private: Path, roots: Readable
+) -> SandboxPolicy:
+    """Return what a worker with the folder *private* may use, and read below *roots*."""
+    return SandboxPolicy(
+        isolation=isolation,
+        readable=roots.paths,
+        listed=roots.listed,
+        private=str(private),
+        memory_bytes=limits.memory_mib * MIB,
+        file_bytes=limits.disk_mib * MIB,
+        files=limits.files,
+        open_files=OPEN_FILES,
+    )
 
 
 def _execute(python: str, numbers: Sequence[int]) -> "subprocess.Popen[bytes]":

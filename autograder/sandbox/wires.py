@@ -9,7 +9,7 @@ import os
 import select
 import socket
 import threading
-from typing import IO, TYPE_CHECKING, Final, Protocol
+from typing import IO, TYPE_CHECKING, Final
 
 from autograder.sandbox import protocol
 
@@ -19,37 +19,6 @@ if TYPE_CHECKING:
 PIPE_CHUNK: Final = 65_536
 MILLISECONDS: Final = 1000
 OUTPUT_SECONDS: Final = 0.5  # to wait for the output before a reply, which arrives through a pipe
-
-
-class Wire(Protocol):
-    """A connection to one worker; its output arrives separately."""
-
-    def send(self, data: memoryview) -> int:
-        """Send some of *data*; raise ``BlockingIOError`` if none of it can be sent now."""
-
-    def receive(self, size: int) -> bytes:
-        """Return up to *size* bytes, none at the end of the stream.
-
-        Raises ``BlockingIOError`` if no bytes are ready.
-        """
-
-    def wait(self, seconds: float, *, to_send: bool) -> tuple[bool, bool]:
-        """Wait until a message can pass or output can be read; return which of both is true."""
-
-    def wait_printed(self, seconds: float) -> bool:
-        """Wait until the worker has printed something; False if it prints nothing in *seconds*."""
-
-    def read_printed(self) -> bytes:
-        """Return printed bytes, none at the end; raise ``BlockingIOError`` if none is ready."""
-
-    def settle(self) -> bool:
-        """Wait for the output before the last reply; return whether some of it is still unread."""
-
-    def ask_stack(self) -> None:
-        """Ask the worker to print the stack of the running code."""
-
-    def close(self) -> None:
-        """Close this side of the connection; the process has ended."""
 
 
 class SocketWire:
@@ -66,38 +35,38 @@ class SocketWire:
         self._to_send = _poll((connection, select.POLLOUT), (output, select.POLLIN))
 
     def send(self, data: memoryview) -> int:
-        """Send some of *data*."""
+        """Send some of *data*; raise ``BlockingIOError`` if none of it can be sent now."""
         return self._connection.send(data)
 
     def receive(self, size: int) -> bytes:
-        """Receive up to *size* bytes."""
+        """Return some bytes, none at the end; raise ``BlockingIOError`` if none is ready."""
         return self._connection.recv(size)
 
     def wait(self, seconds: float, *, to_send: bool) -> tuple[bool, bool]:
-        """Wait for the socket and the pipe."""
+        """Wait until a message can pass or output can be read; return which of both is true."""
         ready = (self._to_send if to_send else self._to_receive).poll(seconds * MILLISECONDS)
         printed = any(descriptor == self._output for descriptor, _ in ready)
         return len(ready) > printed, printed
 
     def wait_printed(self, seconds: float) -> bool:
-        """Wait for the pipe."""
+        """Wait until the worker has printed something; False if it prints nothing in *seconds*."""
         return bool(select.select([self._output], [], [], seconds)[0])
 
     def read_printed(self) -> bytes:
-        """Read the pipe."""
+        """Return printed bytes, none at the end; raise ``BlockingIOError`` if none is ready."""
         return os.read(self._output, PIPE_CHUNK)
 
     def settle(self) -> bool:
-        """Return False: the pipe is read with the socket."""
+        """Return whether output before the last reply is unread: it is read with the socket."""
         return False
 
     def ask_stack(self) -> None:
-        """Send the signal that requests the stack."""
+        """Ask the worker, by a signal, to print the stack of the running code."""
         with contextlib.suppress(OSError):
             os.kill(self._pid, protocol.STACK_SIGNAL)  # only `end` reaps this pid
 
     def close(self) -> None:
-        """Close socket and pipe."""
+        """Close this side of the connection; the process has ended."""
         self._connection.close()
         os.close(self._output)
 
@@ -192,6 +161,9 @@ class PipeWire:
         with self._changed:
             self._ended.add(name)
             self._changed.notify_all()
+
+
+Wire = SocketWire | PipeWire
 
 
 def _poll(*watched: tuple[socket.socket | int, int]) -> "select.poll":

@@ -49,8 +49,14 @@ def serve(start: StartWorker, connection: int, output: int, parent: int) -> NoRe
 
 def prepare(executor: RequestExecutor, start: StartWorker, parent: int) -> None:
     """Confine this process before student code runs, and report that it is ready."""
-    _replace_streams()
-    _enter_private_folder(start.policy.private)
+    sys.stdout, sys.stderr = (  # by lines, so that a crash loses no line
+        open(number, "w", 1, "utf-8", "backslashreplace", closefd=False)  # noqa: SIM115  # it stays open to the end
+        for number in (1, 2)
+    )
+    for name in ("HOME", "TMPDIR", "MPLCONFIGDIR", "TORCH_HOME", "XDG_CACHE_HOME"):
+        os.environ[name] = start.policy.private
+    os.chdir(start.policy.private)
+    sys.argv = [""]
     confine(start.policy, parent)
     executor.counters.watch_threads()
     if start.policy.isolation == "full":
@@ -117,21 +123,6 @@ def _replace_descriptors(connection: int, output: int) -> None:
     os.dup2(output, 2)
     os.dup2(connection, CONNECTION)
     os.closerange(CONNECTION + 1, os.sysconf("SC_OPEN_MAX"))
-
-
-def _replace_streams() -> None:
-    """Replace the output streams with line-buffered ones, so that a crash loses no line."""
-    sys.stdout, sys.stderr = (
-        open(number, "w", 1, "utf-8", "backslashreplace", closefd=False)  # noqa: SIM115  # it stays open to the end
-        for number in (1, 2)
-    )
-
-
-def _enter_private_folder(private: str) -> None:
-    for name in ("HOME", "TMPDIR", "MPLCONFIGDIR", "TORCH_HOME", "XDG_CACHE_HOME"):
-        os.environ[name] = private
-    os.chdir(private)
-    sys.argv = [""]
 
 
 def _receive(connection: int) -> tuple[int, bytes] | None:
