@@ -5,6 +5,7 @@ Failures of student code raise none of them; they are outcomes (see ``results``)
 
 import errno
 import platform
+import sys
 import traceback
 from collections.abc import Iterator
 from typing import Final
@@ -18,6 +19,16 @@ NO_MEMORY: Final = (  # parts of error messages of torch and of the system
 )
 _RAISED_BY_LIBRARIES: Final = (RuntimeError, ImportError)
 _LIBRARIES: Final = {"torch": "torch", "numpy": "NumPy"}  # without them, nothing can be checked
+# Modules of Python's own that are missing if it was built without these packages of Debian.
+_HEADERS: Final = {
+    "_bz2": "libbz2-dev",
+    "_ctypes": "libffi-dev",
+    "_hashlib": "libssl-dev",
+    "_lzma": "liblzma-dev",
+    "_sqlite3": "libsqlite3-dev",
+    "_ssl": "libssl-dev",
+    "zlib": "zlib1g-dev",
+}
 _MAX_REASON: Final = 400  # characters; NumPy explains a failed import on a whole page
 
 
@@ -50,7 +61,7 @@ class OutOfMemoryError(LostProcessError):
 
 
 class LibraryError(AutograderError):
-    """Raised if torch or NumPy can't be loaded on this machine."""
+    """Raised if torch, NumPy or a part of Python can't be loaded on this machine."""
 
 
 class UsageError(AutograderError):
@@ -80,11 +91,14 @@ def require_memory(error: BaseException | None) -> None:
 
 
 def library_error(error: Exception) -> LibraryError | None:
-    """Return what to do about *error* if it means that torch or NumPy can't be loaded.
+    """Return what to do about *error* if it means that a library can't be loaded.
 
-    Where it was raised decides: in the import of the library, or in one of the kit's modules that
-    lacks a name of it.
+    A missing part of Python itself comes first. Of torch and NumPy, the place where *error* was
+    raised decides: in the import of the library, or in one of the kit's modules that lacks a name
+    of it.
     """
+    if part := _missing_part(error):
+        return _incomplete_python(part)
     found = [*_failed_imports(error)]
     if not found:
         return None
@@ -96,6 +110,28 @@ def library_error(error: Exception) -> LibraryError | None:
         "On Windows, also install Microsoft's Visual C++ Redistributable. If the file named here "
         f"is your own, rename it. This is Python {platform.python_version()} on "
         f"{platform.system()} {platform.machine()}."
+    )
+
+
+def _missing_part(error: Exception) -> str:
+    """Return the module of Python's own that is missing or can't be loaded; empty if none is."""
+    name = (isinstance(error, ImportError) and error.name) or ""
+    if name not in sys.stdlib_module_names:
+        return ""
+    suffixes = (".so", ".pyd")  # a file of Python that is named like it is somebody's own
+    loaded = str(error.path or "") if isinstance(error, ImportError) else ""
+    return name if isinstance(error, ModuleNotFoundError) or loaded.endswith(suffixes) else ""
+
+
+def _incomplete_python(part: str) -> LibraryError:
+    headers = f" (on Debian and Ubuntu: {_HEADERS[part]})" if part in _HEADERS else ""
+    return LibraryError(
+        f"This Python can't load its own module {part}, which the kit needs: Python "
+        f"{platform.python_version()}, {sys.executable}. That happens if Python was built from "
+        "source, for example by pyenv, without the library that the module uses. Install this "
+        f"library with its headers{headers} and build Python again; or use a complete Python, for "
+        "example from python.org, conda or uv. Then create the environment and install the kit "
+        "again. Your files were not changed."
     )
 
 

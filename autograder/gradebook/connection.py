@@ -17,7 +17,7 @@ from nbgrader.preprocessors import AssignLatePenalties
 from traitlets.config import Application, Config
 
 from autograder.course import ASSIGNMENTS, Course, load
-from autograder.errors import UsageError
+from autograder.errors import UsageError, library_error
 
 CONFIG_FILE = "nbgrader_config.py"
 
@@ -91,6 +91,8 @@ class NbgraderSetup:
             msg = f"The gradebook {_shown(url)} can't be read: {reason}."
             raise UsageError(msg) from None
         except (ModuleNotFoundError, sqlalchemy.exc.NoSuchModuleError) as error:
+            if incomplete := library_error(error):  # Python without SQLite
+                raise incomplete from None
             reason = _without_password(str(error), url)
             msg = f"The gradebook {_shown(url)} can't be opened: {reason}. {_DRIVER_ADVICE}"
             raise UsageError(msg) from None

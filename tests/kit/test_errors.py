@@ -1,6 +1,7 @@
 """Tests that lack of memory, and a library that can't be loaded, are recognized in every form."""
 
 import errno
+import sys
 
 import pytest
 import torch
@@ -100,6 +101,38 @@ def test_a_library_that_cannot_be_loaded_is_named(source: str, module: str, libr
 
     assert str(found).startswith(f"{library} can't be loaded: {type(error).__name__}")
     assert "python -m pip install" in str(found)
+
+
+@pytest.mark.parametrize("module", ["_lzma", "_bz2", "_ctypes", "_sqlite3", "zlib"])
+def test_a_missing_part_of_python_is_named(monkeypatch: pytest.MonkeyPatch, module: str):
+    """A Python that was built without a library is told so, and torch is not blamed for it."""
+    monkeypatch.setitem(sys.modules, module, None)
+    found = library_error(raised_while_loading(f"import {module}", "torch"))
+
+    assert str(found).startswith(f"This Python can't load its own module {module}")
+    assert sys.executable in str(found)
+    assert "-dev)" in str(found)
+
+
+@pytest.mark.parametrize("extension", ["so", "pyd"])
+def test_a_part_of_python_whose_library_is_gone_is_named(extension: str):
+    """A module of Python's own that exists, but does not load, is named like a missing one."""
+    error = ImportError("libffi.so.7: no", name="_ctypes", path=f"/lib/_ctypes.{extension}")
+
+    assert str(library_error(error)).startswith("This Python can't load its own module _ctypes")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError("no name", name="random", path="/home/ada/random.py"),
+        ModuleNotFoundError("not a package", name="queue.helpers"),
+        ModuleNotFoundError("no module", name="attention_helpers"),
+    ],
+)
+def test_a_file_named_like_a_part_of_python_is_not_a_part_of_it(error: ImportError):
+    """An import that fails in somebody's own file says nothing about Python."""
+    assert library_error(error) is None
 
 
 @pytest.mark.parametrize("source", ["1 / 0", "import torch\ntorch.zeros(2) @ torch.zeros(3)"])
