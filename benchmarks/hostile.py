@@ -20,7 +20,7 @@ from autograder.course_file import CourseFile, read_toml
 from autograder.diagnosis.misconceptions import read
 from autograder.grading.grade import cores, grade, grade_one
 from autograder.grading.suite_runner import SuiteRunner, open_suites
-from autograder.results import Results, SubmissionResult
+from autograder.results import Results, Status, SubmissionResult
 from autograder.sandbox.session import WALL_CLOCK_FACTOR
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code, Submission
@@ -248,7 +248,9 @@ def _attack(course: Course, stage: Stage, texts: Mapping[str, str], figures: Fig
     honest = by_name["honest"]
     if honest.score != honest.max_score:
         figures.honest_changed += 1
-        figures.remarks.append(f"the solution of {stage.name} earned {honest.score}")
+        lost = [one for one in hostile.checks_of(honest) if one.status is not Status.OK]
+        said = "; ".join(f"{one.name}: {one.message or one.status}" for one in lost)
+        figures.remarks.append(f"the solution of {stage.name} earned {honest.score} ({said})")
     return peak
 
 

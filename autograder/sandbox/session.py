@@ -378,10 +378,8 @@ class Session:
             self.received += len(sent.body)
             return sent
         finally:
-            passed = time.monotonic() - start
-            self._wall_seconds -= passed
-            # Beyond its limit, the call waited for a processor, which is not charged.
-            self._spent_seconds += min(passed, deadline.granted)
+            self._wall_seconds -= time.monotonic() - start
+            self._spent_seconds += deadline.charge()
             self._printed = (self._printed + worker.take_printed())[-PRINTED_BYTES:]
 
     def _quotable(self, problem: Problem) -> Problem:

@@ -20,6 +20,7 @@ from autograder.sandbox.protocol import HEADER, NO_REQUEST, BadMessageError, Ver
 from autograder.sandbox.wires import PIPE_CHUNK, Wire
 from autograder.sanitize import MAX_MESSAGE
 
+TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100  # a second; Windows has none
 WATCH_SECONDS = 0.05  # how often the time of a long call is measured
 
 
@@ -32,15 +33,23 @@ class CpuDeadline:
 
     def __init__(self, pid: int, seconds: float, most: float, proc: Path = Path("/proc")) -> None:
         self.seconds = seconds
-        self._process = proc, str(pid)
+        self._folder, self._own_folder = f"{proc}/{pid}", f"{proc}/thread-self"
         self._last_deadline = time.monotonic() + most
         self._calls = 0
+        self._first = self._used_and_waited(), self._own_waiting(), time.monotonic()
         self.renew()
 
-    @property
-    def granted(self) -> float:
-        """The seconds that were granted to all calls so far."""
-        return self.seconds * self._calls
+    def charge(self) -> float:
+        """Return the seconds to charge for all calls so far, at most those that were granted.
+
+        These are the seconds of the clock, without those in which the worker, or this process,
+        waited for a processor; but at least the processor time of the worker's threads.
+        """
+        (used, waited), own, start = self._first
+        used_now, waited_now = self._used_and_waited()
+        waiting = max(0.0, waited_now - waited) + max(0.0, self._own_waiting() - own)
+        charged = max(used_now - used, time.monotonic() - start - waiting, 0.0)
+        return min(charged, self.seconds * self._calls)
 
     def renew(self) -> None:
         """Start the time of the next call."""
@@ -65,15 +74,32 @@ class CpuDeadline:
 
     def _used_and_waited(self) -> tuple[float, float]:
         """Return the processor seconds of all threads, and the waiting seconds of the first one."""
-        folder = Path(*self._process)
         try:
-            stat = (folder / "stat").read_text("ascii", "replace")
-            fields = stat.rpartition(")")[2].split()
-            waited = (folder / "schedstat").read_text("ascii").split()[1]
+            fields = _read(f"{self._folder}/stat").rpartition(b")")[2].split()
             ticks = int(fields[11]) + int(fields[12])
-            return ticks / os.sysconf("SC_CLK_TCK"), int(waited) / 1e9
+            return ticks / TICKS, _waited(self._folder)
         except (OSError, IndexError, ValueError):  # not Linux, or the worker has just ended
             return 0.0, 0.0
+
+    def _own_waiting(self) -> float:
+        """Return the seconds that this thread, which reads the replies, waited for a processor."""
+        try:
+            return _waited(self._own_folder)
+        except (OSError, IndexError, ValueError):  # not Linux
+            return 0.0
+
+
+def _waited(folder: str) -> float:
+    return int(_read(f"{folder}/schedstat").split()[1]) / 1e9
+
+
+def _read(path: str) -> bytes:
+    """Read a small file of /proc; this is done twice for each request, so it must be quick."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(file, 4096)
+    finally:
+        os.close(file)
 
 
 START_SECONDS = 120.0  # importing torch from a cold disk on a busy machine

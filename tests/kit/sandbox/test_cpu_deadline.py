@@ -1,6 +1,7 @@
 """Tests limits of processor time: the time that is charged to a worker."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -8,19 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from autograder.sandbox.worker_process import CpuDeadline
+from autograder.sandbox.worker_process import TICKS, CpuDeadline
 
 needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
 
 @pytest.fixture
 def proc(tmp_path: Path) -> Callable[..., Path]:
-    """Write the files of /proc for process 7, which has used no time at first."""
+    """Write the files of /proc for process 7 and for this one, which have used no time at first."""
 
-    def write(used: float = 0.0, waited: float = 0.0) -> Path:
-        ticks = round(used * os.sysconf("SC_CLK_TCK"))
+    def write(used: float = 0.0, waited: float = 0.0, own: float = 0.0) -> Path:
+        ticks = round(used * TICKS)
         folder = tmp_path / "7"
-        folder.mkdir(exist_ok=True)
+        for path in (folder, tmp_path / "thread-self"):
+            path.mkdir(exist_ok=True)
+        (tmp_path / "thread-self" / "schedstat").write_text(f"0 {round(own * 1e9)} 1")
         (folder / "stat").write_text(f"7 (python) R {'0 ' * 10}{ticks} 0 0")
         (folder / "schedstat").write_text(f"0 {round(waited * 1e9)} 1")
         return tmp_path
@@ -56,6 +59,37 @@ def test_a_worker_that_waited_for_its_own_threads_has_used_its_time(proc):
 def test_the_clock_limits_a_worker_that_waits(proc):
     """A call that only waits ends when the submission's wall-clock time is up."""
     assert at_its_end(proc, most=1000.0, used=0.0, waited=900.0).remaining() <= 0
+
+
+@pytest.mark.parametrize(
+    ("facts", "least", "most"),
+    [
+        pytest.param({"used": 1.0, "waited": 399.0}, 1.0, 1.5, id="worker-waited"),
+        pytest.param({"used": 1.0, "own": 399.0}, 1.0, 1.5, id="grader-waited"),
+        pytest.param({"used": 1.0, "waited": 300.0, "own": 300.0}, 1.0, 1.0, id="both-waited"),
+        pytest.param({"used": 0.0}, 400.0, 400.5, id="slept"),
+        pytest.param({"used": 700.0, "waited": 390.0}, 700.0, 700.0, id="many-threads"),
+        pytest.param({"used": 1500.0}, 1000.0, 1000.0, id="no-more-than-granted"),
+    ],
+)
+def test_a_submission_is_charged_for_work_and_sleep(proc, facts, least: float, most: float):
+    """Of 400 s, those in which the worker or the grading process waited are not charged."""
+    deadline = CpuDeadline(7, 1000.0, 1e6, proc())
+    counters, own, start = deadline._first
+    deadline._first = counters, own, start - 400.0
+    proc(**facts)
+
+    assert least <= deadline.charge() <= most
+
+
+def test_a_worker_that_has_ended_is_charged_the_time_of_the_clock(proc):
+    """Without information in /proc, no waiting is known."""
+    deadline = CpuDeadline(7, 1000.0, 1e6, proc(waited=900.0))
+    counters, own, start = deadline._first
+    deadline._first = counters, own, start - 400.0
+    shutil.rmtree(proc() / "7")
+
+    assert 400 <= deadline.charge() < 401
 
 
 @needs_proc
