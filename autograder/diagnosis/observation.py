@@ -16,7 +16,7 @@ from torch import Tensor
 from autograder.diagnosis.student_code import StudentCode
 from autograder.results import Status
 from autograder.sandbox.faults import Fault, NoGradients, Raised
-from autograder.suite.checks import Layer, Notice
+from autograder.suite.checks import Layer, Notice, WrongAnswer
 from autograder.suite.noise import LEAST_MARGIN, Agreement, agreement
 from autograder.suite.student_proxy import PartPath
 
@@ -55,7 +55,9 @@ class Observation(NamedTuple):
     def without_answers(self) -> "Observation":
         """Return the outcome alone: no mistake of a course has answers of this size."""
         if self.error is not None:
-            self.error.__traceback__ = self.error.__context__ = None  # they hold the tensors, too
+            self.error.__traceback__ = self.error.__context__ = None  # they hold the answers, too
+        if isinstance(self.error, WrongAnswer):
+            self.error.public_suite_grid = self.error.grid = None  # and so do the tables
         return self._replace(answers=(), given_back={})
 
     @property

@@ -181,22 +181,17 @@ class Encoder:
     def _plain(self, thing: int | str | bytes) -> Value:
         """Encode an integer, a text or bytes; one that is too long becomes an ``OpaqueValue``."""
         if isinstance(thing, int):
-            if -(2**63) <= thing < 2**63:
-                return thing
-            size = thing.bit_length() // 8 + 1
-            if size > protocol.MAX_INTEGER_BYTES:
-                return OpaqueValue(f"an int of {thing.bit_length()} bits, too long to send")
-            return IntegerValue(thing.to_bytes(size, "little", signed=True))
-        if isinstance(thing, str):
-            if len(thing) <= protocol.MAX_TEXT and not _SURROGATE.search(thing):
-                return thing
-            data, kind = thing.encode(*protocol.TEXT_ENCODING), "text"
-        else:
-            data, kind = thing, "bytes"
-        if len(data) > self._remaining_bytes:
+            return _integer(thing)
+        if isinstance(thing, str) and _is_plain_text(thing):
+            return thing
+        data = b""
+        if len(thing) <= self._remaining_bytes:  # otherwise it would take time to encode it
+            data = thing.encode(*protocol.TEXT_ENCODING) if isinstance(thing, str) else thing
+        if max(len(thing), len(data)) > self._remaining_bytes:
+            kind = "text" if isinstance(thing, str) else "bytes"
             return OpaqueValue(f"{kind} of length {len(thing)}, too long to send")
         self._remaining_bytes -= len(data)
-        return TextValue(data) if kind == "text" else BytesValue(data)
+        return TextValue(data) if isinstance(thing, str) else BytesValue(data)
 
     def _collection(self, thing: object, depth: int) -> Value:
         if type(thing) is list:
@@ -214,6 +209,19 @@ class Encoder:
                 return protocol.SetValue(tuple(items), constant=type(thing) is frozenset)
         kind = type(thing)
         return OpaqueValue(f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")[:120])
+
+
+def _is_plain_text(text: str) -> bool:
+    return len(text) <= protocol.MAX_TEXT and not _SURROGATE.search(text)
+
+
+def _integer(number: int) -> Value:
+    if -(2**63) <= number < 2**63:
+        return number
+    size = number.bit_length() // 8 + 1
+    if size > protocol.MAX_INTEGER_BYTES:
+        return OpaqueValue(f"an int of {number.bit_length()} bits, too long to send")
+    return IntegerValue(number.to_bytes(size, "little", signed=True))
 
 
 def _dictionary(keys: Sequence[Value], items: Sequence[Value]) -> Value:

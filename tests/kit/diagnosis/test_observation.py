@@ -1,6 +1,8 @@
 """Tests comparing two runs of a check: equal, different, or different only in an exception."""
 
 import math
+import weakref
+from functools import partial
 
 import pytest
 import torch
@@ -9,6 +11,7 @@ from autograder.diagnosis.observation import Match, Observation, compare
 from autograder.results import Status
 from autograder.sandbox.faults import Fault, NoGradients, Raised
 from autograder.suite.checks import WrongAnswer
+from autograder.suite.compare import agrees
 from autograder.suite.student_proxy import RemoteModule, Student
 
 WRONG = WrongAnswer(Status.WRONG_VALUE, "The result differs in 3 of 6 entries, by up to 0.5.")
@@ -93,6 +96,21 @@ def test_answers_that_show_an_idiom_are_not_compared(verb: str):
     right = Observation(((verb, {"einsum": 2}), ("call", X)), WRONG)
 
     assert compare(left, right) is Match.YES
+
+
+def test_without_answers_nothing_holds_an_answer():
+    """A large answer is freed with the answers, even if the error can make a table of it."""
+    answer = X.clone()
+    freed = weakref.ref(answer)
+    with pytest.raises(WrongAnswer) as caught:
+        agrees([answer], [X + 1])
+    error = caught.value
+    error.public_suite_grid = error.grid = partial(print, answer)
+    found = Observation((("call", answer),), error).without_answers()
+    del answer, caught, error
+
+    assert freed() is None
+    assert isinstance(found.error, WrongAnswer)
 
 
 def test_without_answers_the_messages_must_agree():
