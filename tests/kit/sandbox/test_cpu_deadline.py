@@ -73,7 +73,7 @@ def test_the_clock_limits_a_worker_that_waits(proc):
     ],
 )
 def test_a_submission_is_charged_for_work_and_sleep(proc, facts, least: float, most: float):
-    """Of 400 s, those in which the worker or the grading process waited are not charged."""
+    """The seconds in which the worker or the grading process waited are not charged."""
     deadline = CpuDeadline(7, 1000.0, 1e6, proc())
     counters, own, start = deadline._first
     deadline._first = counters, own, start - 400.0
