@@ -73,6 +73,7 @@ class Consent(NamedTuple):
         if said != mistake.explanation:
             group = f"{mistake.id} {said}"
             mistake = mistake._replace(explanation=said, title=title_of(said), group=group)
+        mistake = mistake.within_checks()
         if not self.is_elsewhere(mistake):
             return mistake
         where = f"{WRITTEN_OUT}`{mistake.exercise}` are written out in `{self.exercise}`.)"

@@ -1,7 +1,14 @@
-"""Turns mistakes that explain failed checks into diagnoses."""
+"""Turns mistakes that explain failed checks into diagnoses.
 
+A sentence that something has no effect is true of the checks that were run: with other sizes, a
+limit that comes too late has one. So it speaks of the checks unless the source lacks the step.
+"""
+
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from autograder.diagnosis.mistake_texts import MistakeText
 from autograder.diagnosis.mistakes.kinds import (
@@ -15,6 +22,12 @@ from autograder.diagnosis.vocabulary import alternatives
 from autograder.results import FIRST, SECOND, SEVERAL, TOGETHER, Diagnosis, title_of
 
 MAX_NAMED = 3  # mistakes in one sentence; more would not help
+IN_CHECKS: Final = "In the checks, "
+IN_SOME_CHECKS: Final = "In some of the checks, "
+ABSENCE: Final = re.compile(r"[^,:;]*\b(?:no effect|nothing|never)\b", re.IGNORECASE)
+COMMON: Final = frozenset(  # conditions that most code with several axes fulfills
+    {"joins", "loops", "multiplies matrices", "reshapes", "slices", "swaps axes"}
+)
 
 
 class Mistake(NamedTuple):
@@ -57,6 +70,35 @@ class Mistake(NamedTuple):
         made = cls(key.partition(".")[0], *wording, title_of(wording.explanation), group)
         when, plain = conditions_at(key, words), plain_at(key)
         return made._replace(exercise=exercise, when=when, plain=plain)
+
+    @property
+    def is_in_source(self) -> bool:
+        """Whether a condition on the source speaks for the mistake, as little code fulfills it."""
+        return any(one not in COMMON for one in self.when)
+
+    def within_checks(self) -> "Mistake":
+        """Limit a sentence about a missing effect to the checks, unless the source shows it."""
+        if any(one.startswith("no ") for one in self.when):
+            return self
+        said, title = map(_in_checks, (self.explanation, self.title))
+        return self._replace(explanation=said, title=title)
+
+
+def _in_checks(text: str) -> str:
+    """Begin *text* with "In the checks" if its first clause says that something has no effect."""
+    if text.startswith(IN_CHECKS) or not ABSENCE.match(text):
+        return text
+    first = text.split(" ", 1)[0]
+    is_word = first.istitle()  # and no name of the code
+    return f"{IN_CHECKS}{text[0].lower() if is_word else text[0]}{text[1:]}"
+
+
+def in_some_checks(diagnosis: Diagnosis) -> Diagnosis:
+    """Limit a sentence about the checks to some of them, because others contradict it."""
+    said, title = (
+        text.replace(IN_CHECKS, IN_SOME_CHECKS) for text in (diagnosis.explanation, diagnosis.title)
+    )
+    return replace(diagnosis, explanation=said, title=title)
 
 
 def one_of_each_group(found: Iterable[Mistake]) -> list[Mistake]:
@@ -122,8 +164,9 @@ def name_both(first: Diagnosis, second: Diagnosis) -> Diagnosis:
 def _common(mistake: Mistake) -> Mistake:
     """Return *mistake* with the sentences of its kind."""
     words = KINDS[mistake.id]
-    return mistake._replace(
+    common = mistake._replace(
         explanation=words.explanation,
         question=words.question,
         title=title_of(words.explanation),
     )
+    return common.within_checks()

@@ -17,7 +17,13 @@ from typing import NamedTuple, Protocol
 
 from autograder.diagnosis.answers import effort, is_raised, is_specific, last_tells, refuses
 from autograder.diagnosis.mistakes.kinds import SIZES
-from autograder.diagnosis.naming import Mistake, name_alike, name_each, name_same_error
+from autograder.diagnosis.naming import (
+    Mistake,
+    in_some_checks,
+    name_alike,
+    name_each,
+    name_same_error,
+)
 from autograder.diagnosis.observation import Failure, Match, Submitted, is_coincidence
 from autograder.results import Diagnosis
 from autograder.sandbox.faults import Fault
@@ -401,6 +407,8 @@ class Ranking:
             written |= named.written
         if self._are_too_few(diagnoses):
             return Explanation({})
+        if any(check.name not in diagnoses for check in self.wrong):
+            diagnoses = {name: in_some_checks(one) for name, one in diagnoses.items()}
         return Explanation(diagnoses, programs, written)
 
     def _are_too_few(self, diagnoses: Collection[str]) -> bool:
@@ -481,4 +489,4 @@ class Ranking:
 
         This is an equal line, or a condition on the source.
         """
-        return bool(found.explained or self.evidence.mistake(found.key[0]).when)
+        return bool(found.explained) or self.evidence.mistake(found.key[0]).is_in_source

@@ -108,7 +108,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The last token is never compared with the query, so its score keeps its initial value."
+            "The last token is not compared with the query, so its score keeps its initial value."
         ),
         question="Which indices does your loop visit, and which entries does it write?",
     ),

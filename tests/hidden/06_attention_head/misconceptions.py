@@ -120,6 +120,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="leaves_the_mask_whole",
         exercise="AttentionHead",
+        when=("no slices",),
         swaps=(("self.tril[:T, :T]", "self.tril"),),
         explanation="The mask always has the full block size and does not fit shorter inputs.",
         question="How large are the scores if there are only T tokens?",

@@ -103,6 +103,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="leaves_the_mask_whole",
         exercise="CausalAttention",
+        when=("no slices",),
         swaps=(("self.mask[:T, :T]", "self.mask"),),
         explanation="The mask always has the full context length and does not fit shorter inputs.",
         question="Which shape do the scores have if there are only T tokens?",

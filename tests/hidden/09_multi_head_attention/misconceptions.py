@@ -246,6 +246,7 @@ MISCONCEPTIONS = (
         swaps=(("range(num_heads)", "range(1)"),),
         explanation="The constructor takes num_heads but never uses it: there is one head.",
         question="Where does your constructor use num_heads?",
+        when=("no reads num_heads",),
     ),
     Misconception(
         id="never_passes_the_bias",

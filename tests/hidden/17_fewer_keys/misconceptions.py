@@ -742,8 +742,8 @@ MISCONCEPTIONS = (
         exercise="DecoderAttention",
         swaps=((OUTSIDE, "hidden = distances < 0"),),
         explanation=(
-            "Only the cropped cache limits the visible tokens, so several tokens in one call see "
-            "more than their window; the mask must hide the tokens outside it."
+            "Several tokens in one call see more than their window, which the cropped cache does "
+            "not prevent; the mask must hide the tokens outside it."
         ),
         question=(
             "A text of ten tokens arrives at once, with a window of 4. What hides token 0 from "
@@ -755,8 +755,8 @@ MISCONCEPTIONS = (
         exercise="DecoderAttention",
         swaps=((FORGOTTEN, "forgotten = 0"),),
         explanation=(
-            "Tokens outside the window are hidden but stay in the cache; the cache must keep only "
-            "the last window - 1 tokens."
+            "The cache keeps tokens that no later token can see, because they are outside the "
+            "window; it must keep only the last window - 1 tokens."
         ),
         question="How long is your cache after 100 tokens with a window of 4?",
     ),

@@ -1,7 +1,10 @@
 """Tests the diagnoses that are made from programs that explain failed checks."""
 
+import pytest
+
 from autograder.diagnosis.naming import (
     Mistake,
+    in_some_checks,
     name_alike,
     name_both,
     name_same_error,
@@ -91,3 +94,38 @@ def test_two_mistakes_are_said_one_after_the_other():
     assert named.explanation.endswith("First: Not scaled. Second: The wrong axis.")
     assert named.headline + named.beyond_headline == named.explanation
     assert named.hint == "By what?"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("The window has no effect: it is long.", "In the checks, the window has no effect: it is"),
+        ("`top_k` has no effect.", "In the checks, `top_k` has no effect."),
+        ("Nothing is dropped in training.", "In the checks, nothing is dropped in training."),
+        ("Your code sets a seed, so the other has no effect.", "Your code sets a seed, so the"),
+        ("Three tokens are hidden.", "Three tokens are hidden."),
+    ],
+)
+def test_a_missing_effect_is_said_of_the_checks(sentence: str, said: str):
+    """With other sizes, a limit that comes too late has an effect, so the checks are named."""
+    limited = mistake("mask_missing", sentence).within_checks()
+
+    assert limited.explanation.startswith(said)
+    assert limited.title.startswith(said.removesuffix("."))
+    assert limited.within_checks() == limited
+
+
+def test_a_step_that_the_source_lacks_is_missing_in_every_check():
+    """If the source does not contain the step, the sentence needs no limit."""
+    unread = mistake("argument_ignored", "`size` has no effect.")._replace(when=("no reads size",))
+
+    assert unread.within_checks() == unread
+
+
+def test_what_other_checks_contradict_is_said_of_some_checks():
+    """A sentence about the checks becomes one about some of them, in the title as well."""
+    named = name_alike([mistake("mask_missing", "The mask has no effect.").within_checks()])
+
+    assert named is not None
+    assert in_some_checks(named).headline == "In some of the checks, the mask has no effect"
+    assert in_some_checks(named).explanation == "In some of the checks, the mask has no effect."

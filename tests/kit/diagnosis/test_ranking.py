@@ -27,7 +27,8 @@ def mistake(number: int, kinds: Sequence[str]) -> Mistake:
     written = number >= WRITTEN
     name = f"bank_{number}" if written else kinds[number]
     when = () if written else ("takes a softmax",)
-    return Mistake(name, f"{name}.", "Why?", name, group=name, written=written, when=when)
+    said = f"In the checks, {name} has no effect." if written else f"{name}."
+    return Mistake(name, said, "Why?", name, group=name, written=written, when=when)
 
 
 class Consenting:
@@ -259,6 +260,25 @@ def test_exceptions_that_a_named_mistake_leaves_are_compared():
     table = Table([wrong("a"), raised("b")], shown)
 
     assert names(table) == {"a": "bank_9", "b": "scale_missing"}
+
+
+def test_an_exception_of_code_that_only_swaps_axes_names_no_kind():
+    """Many mistakes with axes raise the same exception, and most code swaps axes."""
+    table = Table([raised("a")], {"a": same(0, match=Match.TEXT_ONLY)})
+    common = mistake(0, KINDS)._replace(when=("swaps axes", "reshapes"))
+    table.mistake = lambda _: common  # type: ignore[method-assign]
+
+    assert names(table) == {}
+
+
+@pytest.mark.parametrize(("left", "said"), [([], "In the checks"), (["b"], "In some of the")])
+def test_a_missing_effect_that_other_answers_contradict_is_limited(left: list[str], said: str):
+    """If a wrong answer stays unexplained, the sentence speaks of some of the checks."""
+    shown = {name: same(9) for name in ("a", "c")}
+    table = Table([wrong(name) for name in ("a", "c", *left)], shown)
+    found = Ranking(table, Consenting()).explanation().diagnoses
+
+    assert [one.explanation.startswith(said) for one in found.values()] == [True, True]
 
 
 def test_what_is_undecided_neither_proves_nor_refutes():

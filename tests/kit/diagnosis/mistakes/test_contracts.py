@@ -158,7 +158,7 @@ def test_a_loop_repeats_and_a_range_of_numbers_has_positions():
             "A wrong size of `x` does not raise a ValueError.",
             id="size",
         ),
-        pytest.param("if self.n:", "Wrong arguments do not raise a ValueError.", id="neither"),
+        pytest.param("if self.n:", "Some wrong arguments do not raise a ValueError.", id="neither"),
     ],
 )
 def test_a_check_is_said_by_what_it_is_about(code: str, sentence: str):
