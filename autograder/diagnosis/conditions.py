@@ -23,6 +23,8 @@ ABOUT: Final[Mapping[str, Callable[[WrittenCode, str], bool]]] = {
     "passes": lambda code, name: name in code.keywords,
     "passes once": lambda code, name: name in code.passed_once,
     "reads the axis": lambda code, ordinal: code.reads_axis(ordinal),
+    "computes": lambda code, names: code.computes(*names.split(" from ")),
+    "swaps": lambda code, axes: code.swaps(*axes.split(" and ")),
     "takes a": lambda code, what: f"takes a {what}" in code.operations,
     "takes a tensor as": lambda code, name: name in code.tensors,
 }

@@ -25,9 +25,8 @@ MAX_NAMED = 3  # mistakes in one sentence; more would not help
 IN_CHECKS: Final = "In the checks, "
 IN_SOME_CHECKS: Final = "In some of the checks, "
 ABSENCE: Final = re.compile(r"[^,:;]*\b(?:no effect|nothing|never)\b", re.IGNORECASE)
-COMMON: Final = frozenset(  # conditions that most code with several axes fulfills
-    {"joins", "loops", "multiplies matrices", "reshapes", "slices", "swaps axes"}
-)
+# Conditions that most code with several axes fulfills.
+COMMON: Final = frozenset({"joins", "loops", "multiplies matrices", "reshapes", "slices"})
 
 
 class Mistake(NamedTuple):

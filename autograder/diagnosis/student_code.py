@@ -20,6 +20,8 @@ LOOPS = (ast.For, ast.While, ast.comprehension)
 REDUCTIONS: Final = frozenset(
     {"sum", "mean", "max", "min", "amax", "amin", "var", "std", "norm", "logsumexp", "prod"}
 )
+SWAPS: Final = frozenset({"transpose", "transpose_", "swapaxes", "swapdims"})
+AXES_IN_ANY_ORDER: Final = frozenset({"permute", "movedim", "moveaxis", "T", "t", "einsum"})
 SOFTMAXES: Final = ("softmax", "log_softmax", "Softmax")
 HALF: Final = {0.5, -0.5}
 # What a node of the syntax tree does, and the functions that do the same.
@@ -231,6 +233,10 @@ class WrittenCode:
                         found.setdefault(name, set()).update(names_in(each.value))
         return found
 
+    def computes(self, name: str, source: str) -> bool:
+        """Whether a value of the variable or attribute *name* is computed from *source*."""
+        return source in self._assigned.get(name, ())
+
     @cached_property
     def returned(self) -> list[ast.expr | None]:
         """The values that ``return`` statements return."""
@@ -290,6 +296,13 @@ class WrittenCode:
             for each in self._nodes
         )
         return unpacked or any(_may_be(number, ordinal) for number in numbers)
+
+    def swaps(self, one: str, other: str) -> bool:
+        """Whether the axes *one* and *other* may be swapped, as far as their numbers are given."""
+        calls = [each for each in self._nodes if isinstance(each, ast.Call)]
+        pairs = [_two_axes(each) for each in calls if name_of(each.func) in SWAPS]
+        exchanges = any(_may_be_pair(pair, one, other) for pair in pairs)
+        return exchanges or bool(AXES_IN_ANY_ORDER & self.called)
 
     @cached_property
     def calls(self) -> frozenset[str]:
@@ -420,6 +433,28 @@ def _may_be(number: int, ordinal: str) -> bool:
     wanted = next(key for key, word in ORDINALS.items() if word == ordinal)
     from_other_end = (number < 0) is not (wanted < 0) and {number, wanted} != {0, -1}
     return number == wanted or from_other_end
+
+
+def _two_axes(call: ast.Call) -> list[int]:
+    """Return the numbers of the axes that *call* swaps; fewer if the source does not give both."""
+    numbers = []
+    for each in [*call.args[-2:], *(one.value for one in call.keywords)]:
+        with contextlib.suppress(ValueError):
+            numbers.append(ast.literal_eval(each))
+    return [one for one in numbers if isinstance(one, int)]
+
+
+def _may_be_pair(numbers: Sequence[int], one: str, other: str) -> bool:
+    """Whether two *numbers* of axes may be those of *one* and *other*."""
+    if len(numbers) != 2:  # noqa: PLR2004  # of two axes
+        return True
+    wanted = [next(key for key, word in ORDINALS.items() if word == each) for each in (one, other)]
+    is_same_end = len({number < 0 for number in numbers}) == len({each < 0 for each in wanted}) == 1
+    if is_same_end and abs(numbers[0] - numbers[1]) != abs(wanted[0] - wanted[1]):
+        return False
+    return any(
+        _may_be(first, one) and _may_be(second, other) for first, second in (numbers, numbers[::-1])
+    )
 
 
 def _axis_numbers(node: ast.AST) -> Iterator[int]:

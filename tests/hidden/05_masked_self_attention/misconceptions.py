@@ -39,7 +39,7 @@ MISCONCEPTIONS = (
             "the softmax use the wrong axis."
         ),
         question="Which of the two axes counts features?",
-        when=("sets row_dim",),
+        when=("computes row_dim from col_dim",),
     ),
     Misconception(
         id="flattens_the_batch",

@@ -586,6 +586,17 @@ def same_gradient_of(student, reference, probe, place):
         agrees(found, wanted, f"The gradient of {THREE[place]}")
 
 
+@check("attention_backward", points=0.2, layer="signature")
+def test_attention_gradients_have_a_usual_scale(student, probe):
+    """Without a scale, the three gradients are those with the scale 1/√d."""
+    for leading, sizes in (((), {}), ((B,), {"d": 6, "d_v": 3})):
+        given = draw_attention(probe, *leading, **sizes)
+        needs_back(student, "attention_backward", *given)
+
+        usual = attention_gradients(student, *given, scale=given[0].shape[-1] ** -0.5)
+        same_gradients(student.call("attention_backward", *given), usual)
+
+
 @check("attention_backward", points=0.1, layer="shapes")
 def test_attention_gradients_have_the_shapes_of_their_tensors(student, probe):
     """The result is a tuple of three gradients with the shapes of queries, keys and values."""
@@ -606,22 +617,10 @@ def test_attention_gradient_of_keys(student, reference, probe):
     same_gradient_of(student, reference, probe, 1)
 
 
-@check("attention_backward", points=0.25, layer="probe")
+@check("attention_backward", points=0.2, layer="probe")
 def test_attention_gradient_of_values(student, reference, probe):
     """For several sizes, scales and leading axes, the gradient of the values is right."""
     same_gradient_of(student, reference, probe, 2)
-
-
-@check("attention_backward", points=0.15, layer="probe")
-def test_attention_gradients_with_the_usual_scale(student, reference, probe):
-    """Without a scale, it is 1/√d, and the three gradients are right."""
-    for leading, sizes in (((), {}), ((B,), {"d": 6, "d_v": 3})):
-        given = draw_attention(probe, *leading, **sizes)
-
-        same_gradients(
-            student.call("attention_backward", *given),
-            reference.call("attention_backward", *given),
-        )
 
 
 @check("attention_backward", points=0.3, layer="probe")

@@ -34,6 +34,10 @@ def written(code: str, name: str = "attend") -> WrittenCode:
         ("no reads temperature", True),
         ("reads values", True),
         ("swaps axes", True),
+        ("swaps first and second", True),
+        ("swaps first and third", False),
+        ("computes size from keys", True),
+        ("computes size from values", False),
         ("slices", False),
         ("loops", False),
         ("loses an axis", True),
@@ -68,6 +72,11 @@ def test_a_condition_is_a_fact_about_the_source(condition: str, *, holds: bool):
         ("return x", "returns x"),
         ("return -1", "returns a value"),
         ("return torch.ones(x)", "passes once x"),
+        ("return x.transpose(-1, -2)", "swaps first and second"),
+        ("return x.transpose(1, -1)", "swaps second and third"),
+        ("return torch.transpose(x, 0, 2)", "swaps third and first"),
+        ("return x.transpose(a, b)", "swaps first and third"),
+        ("return x.T", "swaps first and third"),
     ],
 )
 def test_a_form_of_code_is_recognized(body: str, condition: str):

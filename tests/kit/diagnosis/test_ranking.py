@@ -262,10 +262,10 @@ def test_exceptions_that_a_named_mistake_leaves_are_compared():
     assert names(table) == {"a": "bank_9", "b": "scale_missing"}
 
 
-def test_an_exception_of_code_that_only_swaps_axes_names_no_kind():
-    """Many mistakes with axes raise the same exception, and most code swaps axes."""
+def test_an_exception_of_code_that_only_reshapes_names_no_kind():
+    """Many mistakes with axes raise the same exception, and most code reshapes tensors."""
     table = Table([raised("a")], {"a": same(0, match=Match.TEXT_ONLY)})
-    common = mistake(0, KINDS)._replace(when=("swaps axes", "reshapes"))
+    common = mistake(0, KINDS)._replace(when=("reshapes", "loops"))
     table.mistake = lambda _: common  # type: ignore[method-assign]
 
     assert names(table) == {}
