@@ -1,7 +1,9 @@
 """Makes the fingerprints of a stage: runs its public checks on wrong programs.
 
 The programs are the misconceptions, and the solution with one kind of mistake each. Pairs of kinds
-are left out, because there are thousands of them.
+are left out, because there are thousands of them. Rounding must not decide a result: every number
+that a check sends is shifted, up and down, by more than another processor's error. If the answers
+then differ by more than the noise, or the program ends differently, the result is left out.
 """
 
 import json

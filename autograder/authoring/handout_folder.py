@@ -1,4 +1,9 @@
-"""Writes the folder that a class receives: a wheel with the stages, START_HERE.md, perhaps labs."""
+"""Writes the folder that a class receives: a wheel with the stages, START_HERE.md, perhaps labs.
+
+These labs are for learners who have a browser and nothing else. Each begins with a badge that opens
+it in Colab and a cell that installs the wheel, and has a cell with the stub of each exercise, which
+writes into the module (``%%exercise``).
+"""
 
 import json
 import re

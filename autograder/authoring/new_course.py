@@ -1,7 +1,8 @@
-"""Creates a new course from some stages of a course, in a separate folder.
+"""Creates a course from some stages of another one, an empty course, or the skeleton of a stage.
 
 Stages keep their names and numbers. Mentions of an omitted stage are replaced by its title. An
-omitted prerequisite is replaced by its own prerequisites.
+omitted prerequisite is replaced by its own prerequisites. The skeleton is a small, complete stage
+that `release` and `verify` accept, in plain Python in a course without the kinds about torch.
 """
 
 import json

@@ -1,4 +1,7 @@
-"""Records the answers of the solution and of wrong programs to the public checks of a stage."""
+"""Records the answers of the solution and of wrong programs to public checks, and prints them.
+
+The stages of a course are independent, so they are distributed among processes.
+"""
 
 import math
 import os
@@ -7,14 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 
 from autograder.authoring.fingerprinting import FingerprintMaker, Made, PublicChecks
 from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints, mistake_texts
-from autograder.diagnosis.fingerprints import PASSES, Fingerprints, Shown
+from autograder.diagnosis.fingerprints import PASSES, Fingerprints
 from autograder.diagnosis.mistake_texts import MistakeTexts
 from autograder.diagnosis.observation import Observation
 from autograder.errors import CourseError
@@ -196,15 +199,11 @@ def _results(check: str, known: Fingerprints) -> Iterator[str]:
     """Yield each result in *check*, and the numbers of the programs that give it."""
     yield f"\nResults in {check}"
     for one in known.prints.get(check, ()):
-        yield f"  {_numbers(one.of)}: {_shown(known.shown(one))}"
+        shown = known.shown(one)
+        end = " ".join(filter(None, (shown.end.status, shown.end.kind)))
+        yield f"  {_numbers(one.of)}: {'; '.join([end, *map(str, shown.answers)])}"
     if undecided := known.undecided.get(check, ()):
         yield f"  {_numbers(undecided)}: undecided, because rounding could decide the result"
-
-
-def _shown(shown: Shown) -> str:
-    end = " ".join(filter(None, (shown.end.status, shown.end.kind)))
-    answers: Sequence[Any] = shown.answers
-    return "; ".join([end, *map(str, answers)])
 
 
 def _numbers(numbers: Sequence[int]) -> str:

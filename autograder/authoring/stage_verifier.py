@@ -1,4 +1,8 @@
-"""Grades code of one stage whose points are known beforehand, and reports wrong points."""
+"""Grades code of one stage for its author, and reports wrong points, names and rules.
+
+Each rule of an exercise must be broken by a wrong program of the fingerprints, or by the solution
+with the code in the rule's ``breaks``.
+"""
 
 import contextlib
 import math
@@ -143,7 +147,10 @@ class StageVerifier:
         """Yield the smallest distance of correct code from each bound, in the full proof."""
         if not self._full:
             return
-        right = dict(self._importable())
+        right = {}
+        for path in (self._stage.solution, *self._stage.variants):
+            with contextlib.suppress(CourseError):  # `check_variants` reports it
+                right[path.name] = self._import(path)
         for check in self._runner.checks(self._stage.name):
             margins = {
                 name: self._runner.run(check.item, one).margin for name, one in right.items()
@@ -151,12 +158,6 @@ class StageVerifier:
             closest = min(margins, key=margins.__getitem__)
             if math.isfinite(margins[closest]):
                 yield Margin(check.name, margins[closest], closest)
-
-    def _importable(self) -> Iterator[tuple[str, LocalChannel]]:
-        """Yield the correct modules that can be imported; ``check_variants`` reports the others."""
-        for path in (self._stage.solution, *self._stage.variants):
-            with contextlib.suppress(CourseError):
-                yield path.name, self._import(path)
 
     def _import(self, path: Path) -> LocalChannel:
         return LocalChannel(path.stem, path.read_bytes())

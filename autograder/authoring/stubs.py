@@ -253,7 +253,9 @@ def add_rules(stub: str, stage: Stage, suite: str) -> str:
     values = "Documented values and properties" if '"documented"' in suite else "Properties"
     at_top.append(f"{values} {OTHER_INPUTS}")
     block = [part for text in at_top for part in _wrapped(f"- {text}", "", "  ")]
-    _extend_module(lines, tree, ["", TITLE, "", *block])
+    if ast.get_docstring(tree) is not None:
+        _, last, quotes = _open_docstring(lines, tree)
+        lines[last + 1 : last + 1] = ["", TITLE, "", *block, quotes]
     return "\n".join(lines)
 
 
@@ -332,13 +334,6 @@ def _extend_exercise(lines: list[str], node: _Documented, sentences: str) -> Non
         new = _wrapped(f"{lines.pop(last).strip()} {sentences}", INDENT)
         last -= 1
     lines[last + 1 : last + 1] = [*new, f"{INDENT}{quotes}"]
-
-
-def _extend_module(lines: list[str], tree: ast.Module, new: Sequence[str]) -> None:
-    """Insert the lines *new* at the end of the docstring of the module."""
-    if ast.get_docstring(tree) is not None:
-        _, last, quotes = _open_docstring(lines, tree)
-        lines[last + 1 : last + 1] = [*new, quotes]
 
 
 def _open_docstring(lines: list[str], scope: _Documented) -> tuple[int, int, str]:

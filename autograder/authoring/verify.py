@@ -34,7 +34,6 @@ from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Code
 from autograder.suite import documented, public_record
 from autograder.suite.checks import CollectedCheck, Layer, read_rules
-from autograder.suite.documented import DocumentedTensor
 from autograder.suite.in_process import solution_channel
 
 GAP_SHARE = 0.02  # share of a stage's misconceptions that may pass the public suite with a reason
@@ -71,7 +70,9 @@ def verify(
     findings += [finding for share in shares for finding in share.findings]
     summaries = {name: line for share in shares for name, line in share.summaries.items()}
     lines = [summaries[stage.name] for stage in stages]
-    wanted = _wanted_tensors(course, stages)
+    names = {stage.name for stage in stages}
+    tensors = documented.read(course.documented).values()
+    wanted = [tensor for tensor in tensors if names.intersection(tensor.stage)]
     findings += companion_problems(course, stages)
     used = {name for share in shares for name in share.used}
     unused = [tensor.name for tensor in wanted if tensor.name not in used]
@@ -128,7 +129,13 @@ def _verify_stages(
                 verifier = StageVerifier(runner, fork_server, stage, full=full)
                 findings += verifier.public_findings()
                 margins[stage.name] += verifier.smallest_margins()
-        tables = list(_price_tables(course, stages, fork_server, report)) if prices else []
+        tables = []
+        if prices:
+            graded = [stage for stage in stages if stage.file.graded]
+            with open_suites(course, graded, diagnose=False) as runner:
+                for stage in graded:
+                    report(f"{stage.name}: grading the modules of the table of prices")
+                    tables.append(StageVerifier(runner, fork_server, stage).prices())
         findings += [f"{one.stage}: {problem}" for one in tables for problem in one.problems()]
         findings += chain.from_iterable(starmap(narrow_margins, margins.items()))
         with open_recorder(course, stages) as recorder:
@@ -137,24 +144,6 @@ def _verify_stages(
                 findings += wrong_records(stage, recorder, full=full)
                 findings += public_gaps(stage)
     return _Share(summaries, findings, used, margins, tables)
-
-
-def _price_tables(
-    course: Course, stages: Sequence[Stage], fork_server: ForkServer, report: release.Report
-) -> Iterator[PriceTable]:
-    """Yield the table of prices of each of *stages* that is graded."""
-    graded = [stage for stage in stages if stage.file.graded]
-    with open_suites(course, graded, diagnose=False) as runner:
-        for stage in graded:
-            report(f"{stage.name}: grading the modules of the table of prices")
-            yield StageVerifier(runner, fork_server, stage).prices()
-
-
-def _wanted_tensors(course: Course, stages: Sequence[Stage]) -> list[DocumentedTensor]:
-    """List the documented tensors that *stages* must use."""
-    names = {stage.name for stage in stages}
-    tensors = documented.read(course.documented).values()
-    return [tensor for tensor in tensors if names.intersection(tensor.stage)]
 
 
 def stale_files(course: Course, stages: Sequence[Stage] = ()) -> Iterator[str]:

@@ -1,7 +1,8 @@
-"""Builds wheels: one with the kit and the public part of a course, and one with the solutions.
+"""Builds wheels, of the kit and a course's public part or of solutions, and installs by them.
 
 A wheel is a zip with metadata and a list of its files. The kit's files and metadata come from this
-installation, so neither a build tool nor a network is needed.
+installation, so neither a build tool nor a network is needed. A course's folder gets the wheel with
+constraints and workflows.
 """
 
 import base64

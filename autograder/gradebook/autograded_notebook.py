@@ -183,12 +183,8 @@ def written_texts(file: Path) -> dict[str, str]:
     return {
         cell_name(cell): _PICTURE.sub(NO_PICTURE, cell["source"].replace(JOINER, ""))
         for cell in cells
-        if cell["cell_type"] == "markdown" and _is_answer(cell)
+        if cell["cell_type"] == "markdown" and cell["metadata"].get("nbgrader", {}).get("solution")
     }
-
-
-def _is_answer(cell: Cell) -> bool:
-    return bool(cell["metadata"].get("nbgrader", {}).get("solution"))
 
 
 def _graded_texts(notebook: Notebook) -> dict[str, object]:

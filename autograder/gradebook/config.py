@@ -1,4 +1,4 @@
-"""Configures nbgrader so that its commands and buttons grade this course."""
+"""Configures nbgrader so that its commands and buttons grade and build this course."""
 
 import functools
 from pathlib import Path

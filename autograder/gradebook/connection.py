@@ -158,7 +158,9 @@ def set_options(config: Any, file: str | Path) -> None:
     """Set nbgrader's options for the course whose ``nbgrader_config.py`` is *file*."""
     root = Path(file).resolve().parent
     course = load(root)
-    _put_tools_on_path()
+    tools, path = str(Path(sys.executable).parent), os.environ.get("PATH", "")
+    if tools not in path.split(os.pathsep):  # nbgrader starts ``alembic`` by its bare name
+        os.environ["PATH"] = os.pathsep.join((tools, *filter(None, [path])))
     config.CourseDirectory.root = str(root)
     if not {"%", "?"}.isdisjoint(str(root)):  # nbgrader does not escape them in the address
         url = sqlalchemy.engine.URL.create("sqlite", database=str(root / "gradebook.db"))
@@ -171,11 +173,3 @@ def set_options(config: Any, file: str | Path) -> None:
     config.GenerateFeedback.preprocessors = _FEEDBACK
     config.ExportApp.plugin_class = "autograder.gradebook.grade_export.CsvExport"
     config.ExchangeFactory.release_feedback = "autograder.gradebook.feedback_cells.ReleaseFeedback"
-
-
-def _put_tools_on_path() -> None:
-    """Add this Python's tools to PATH, because nbgrader starts ``alembic`` by its bare name."""
-    tools = str(Path(sys.executable).parent)
-    path = os.environ.get("PATH", "")
-    if tools not in path.split(os.pathsep):
-        os.environ["PATH"] = os.pathsep.join((tools, *filter(None, [path])))

@@ -1,4 +1,4 @@
-"""Reads and writes the gradebook of a course for the commands."""
+"""Reads and writes the gradebook of a course for the commands, also extensions."""
 
 import datetime as dt
 import re

@@ -1,4 +1,8 @@
-"""Shortens the pages of ``nbgrader generate_feedback`` to the cells about the student."""
+"""Makes the pages of ``nbgrader generate_feedback``, and releases them through the exchange.
+
+The pages have the cells about the student, and scores. Scores are not final while written answers
+wait for a grade, or if the lab's points have changed since the submission was graded.
+"""
 
 import glob
 from pathlib import Path

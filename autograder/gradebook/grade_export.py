@@ -210,7 +210,11 @@ def _score(
     submission: Any,
     comments: Mapping[str, str],
 ) -> Score:
-    points = {name: _points(grade) for name, grade in grades.items()}
+    given = {
+        name: grade.automatic if grade.manual is None else grade.manual
+        for name, grade in grades.items()
+    }
+    points = {name: (given[name] or 0.0) + grade.extra for name, grade in grades.items()}
     raw = add(points.values())
     return Score(
         raw=raw,
@@ -226,11 +230,6 @@ def _score(
         duedate=_text(submission.assignment.duedate),
         extended=_text(submission.duedate) if submission.extension else "",
     )
-
-
-def _points(grade: CellGrade) -> float:
-    given = grade.automatic if grade.manual is None else grade.manual
-    return (given or 0.0) + grade.extra
 
 
 def _column(name: str, title: str, cells: Iterable[_GradedCell]) -> StageColumn:

@@ -1,4 +1,4 @@
-"""Writes the rows of one student's lab into nbgrader's database; the caller commits them."""
+"""Writes one student's lab and its cells into nbgrader's database; the caller commits the rows."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""Lists the dotted names that code uses, from its bytecode and without running it.
+"""Lists the dotted names that code uses, and the names that a module binds, without running it.
 
 Python's compiler has already decided which names are variables, globals and attributes. The
 differences between versions of Python are in ``operations``.

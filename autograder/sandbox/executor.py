@@ -88,7 +88,10 @@ class _Submodules(MetaPathFinder, Loader):
 def postpone_compiler() -> None:
     """Let torch import its compiler and SymPy only if code needs them, and compile nothing.
 
-    Compiled code gives the same results, and the sandbox can't run the C++ compiler.
+    Both take seconds of a worker's time. Optimizers and ``torch.func.grad`` import the compiler
+    only to mark functions that it must not compile, and a backward pass imports SymPy to compare
+    two shapes. Small modules answer these calls. Compiled code would give the same results, and the
+    sandbox can't run the C++ compiler.
     """
     vars(torch)["compile"] = lambda model=None, **_: _unchanged if model is None else model
     if COMPILER not in sys.modules:
@@ -425,10 +428,7 @@ def _backward(
 
 
 def _parts(output: object, cotangents: object) -> list[tuple[Tensor, Tensor]]:
-    """Pair each tensor of *output* with its cotangent; several come as a list of (key, cotangent).
-
-    Raises ``TypeError`` if *output* lacks such an entry.
-    """
+    """Pair each tensor of *output* with its cotangent; raise ``TypeError`` for a missing entry."""
     if isinstance(cotangents, Tensor):
         return [(require_tensor(output), cotangents)]
     pairs: list[tuple[Tensor, Tensor]] = []

@@ -3,7 +3,8 @@
 It is a new Python process, so it has never held a hidden suite, a solution or a documented value
 that a fork could inherit. It runs no student code itself. Each client is a grading process with its
 own socket. It may start and end its own workers. For a student's own code, the fork server may be a
-fork of the supervisor, made before the supervisor loads a suite.
+fork of the supervisor, made before the supervisor loads a suite. Where there is no fork, a worker
+is a new process on its standard streams, and a message with the number 0 starts a submission.
 """
 
 import contextlib
@@ -95,10 +96,7 @@ def _serve_all(controls: list[int]) -> None:
 
 
 def main_of_fork(controls: list[int], environment: dict[str, str]) -> None:
-    """Run the fork server in a fork of the supervisor instead of a new process.
-
-    Descriptors, variables and settings that a new process would not have are closed or reset.
-    """
+    """Run the fork server in a fork, and close or reset what a new process would not have."""
     with contextlib.suppress(PermissionError):
         os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGWINCH, signal.SIGCONT):
@@ -139,11 +137,7 @@ def warm_up() -> None:
 
 
 def _use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:  # noqa: FBT001  # torch's signature
-    """Behave like torch's function for code that is not compiled.
-
-    Torch's own function imports the compiler to set it up, which uses seconds of each worker's
-    limits.
-    """
+    """Behave like torch's function, which imports the compiler for seconds, without that."""
     torch.set_deterministic_debug_mode(("error", "warn")[warn_only] if mode else "default")
 
 
@@ -231,10 +225,7 @@ def serve_pipes() -> NoReturn:
 
 
 def _read_all(messages: "queue.SimpleQueue[tuple[int, bytes]]") -> None:
-    """Read messages in a thread, so that a stack can be requested while student code runs.
-
-    This process ends when the supervisor has ended, even if it is busy.
-    """
+    """Read messages in a thread, for stacks, and end this process after the supervisor."""
     while head := read(_REQUESTS, HEADER.size):
         size, number, _ = HEADER.unpack(head)
         if size:

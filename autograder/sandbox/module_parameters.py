@@ -22,10 +22,7 @@ def parameters(module: nn.Module, names: Mapping[str, str]) -> dict[str, nn.Para
 def match(
     module: nn.Module, wanted: Sequence[str], values: Sequence[object] = ()
 ) -> dict[str, str]:
-    """Map the names of *module* that are not *wanted* to the others in *wanted*, in their order.
-
-    Return nothing if they are not as many, or have not the shapes of *values*.
-    """
+    """Map names of *module* to *wanted* ones by order, if number and shapes are the same."""
     own = {name: one for name, one in module.named_parameters() if name not in wanted}
     known = {name for name, _ in [*module.named_parameters(), *module.named_buffers()]}
     rest = [index for index, name in enumerate(wanted) if name not in known]

@@ -1,7 +1,10 @@
-"""Gives a worker its own view of process numbers and access times, where the kernel allows it.
+"""Drops root's privileges, and gives a worker its own folder, process numbers and access times.
 
-Both could carry a number from one worker to a later one: threads advance the kernel's counter of
-process numbers, and reading a file sets its access time, even below a folder that is read-only.
+Process numbers and access times could carry a number from one worker to a later one: threads
+advance the kernel's counter, and reading a file sets its access time, even below a folder that is
+read-only. The folder is a file system in memory, limited in bytes and in files. The limits also
+hold for deep folders and for files that are deleted but still open, and nothing is left when the
+worker ends. It needs root, or a kernel that lets every user create a namespace.
 """
 
 import contextlib
@@ -81,10 +84,7 @@ Times = Literal["unchanged", "set before", "shared"]
 
 
 def enter_mounts() -> None:
-    """Enter a mount namespace, in which this process may mount and reading leaves no trace.
-
-    Raises ``OSError`` if the system allows no namespace.
-    """
+    """Enter a mount namespace in which reading leaves no trace, or raise ``OSError``."""
     try:
         syscalls.unshare(NEW_MOUNTS)
     except PermissionError:
@@ -109,10 +109,7 @@ def become_user_of_namespace(others: int) -> None:
 
 
 def fork_apart() -> int:
-    """Fork as ``os.fork`` does, but the child is the first process of a new PID namespace.
-
-    Without such namespaces, it is an ordinary fork.
-    """
+    """Fork as ``os.fork`` does, but into a new PID namespace if the system has them."""
     if not has_process_numbers():
         return os.fork()
     return _fork_as_root() if is_root() else _fork_twice()
@@ -211,10 +208,7 @@ def _fork_as_root() -> int:
 
 
 def _fork_twice() -> int:
-    """Fork through a process that enters the namespaces, because only root can leave them again.
-
-    The kernel gives the second fork to this process when the first one ends.
-    """
+    """Fork through a process that enters the namespaces, as only root can leave them again."""
     syscalls.prctl(_PR_SET_CHILD_SUBREAPER, 1)
     number, to_number = os.pipe()
     start, to_start = os.pipe()

@@ -1,7 +1,7 @@
-"""Makes Python of a cell for IPython: removes magics, shell commands and help lines.
+"""Parses sources that are not valid Python: cells for IPython, and broken statements one by one.
 
-The rules are those of IPython's input transformer, which a grader may lack and which changes the
-numbers of lines. The tests compare both.
+Magics, shell commands and help lines are removed by the rules of IPython's input transformer, which
+a grader may lack and which changes the numbers of lines. The tests compare both.
 """
 
 import ast
@@ -44,10 +44,7 @@ _WRITES: Final = frozenset({"file", "writefile"})
 
 
 class _Line(NamedTuple):
-    """A statement's lines in a text, up to *end*; *assign* is its first assignment, or -1.
-
-    *is_open* is true if the last characters belong to a string or a comment.
-    """
+    """A statement up to *end*, its first assignment or -1, and whether its end is a text."""
 
     end: int
     assign: int
@@ -55,10 +52,7 @@ class _Line(NamedTuple):
 
 
 def plain_python(text: str) -> str:
-    """Return *text*, which is not valid Python, without what only IPython understands.
-
-    Each line keeps its number. The files ``*.py`` that a cell writes count as code.
-    """
+    """Return *text* without what only IPython understands; each line keeps its number."""
     if magic := _CELL.match(text):
         lines = "\n" * magic[0].count("\n")
         body = text[magic.end() :]

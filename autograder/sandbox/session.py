@@ -173,10 +173,7 @@ class Session:
         return tuple(one for one in ATTEMPTS if isinstance(said, list) and one in said)
 
     def begin(self, exercise: str) -> None:
-        """Start a check of *exercise*, which crashes and hangs count for, and clear the output.
-
-        A check with a transcript has already started, so nothing changes.
-        """
+        """Start a check of *exercise*, which failures count for, unless a transcript has."""
         if self.transcript is not None:
             return
         self._exercise = exercise
@@ -194,10 +191,7 @@ class Session:
 
     @contextmanager
     def charged(self, own_seconds: float) -> Iterator[None]:
-        """Charge the submission for the processor time of this block beyond *own_seconds*.
-
-        Once no time is left, the next request raises a ``Fault``.
-        """
+        """Charge the submission for this block's processor time beyond *own_seconds*."""
         free_until = time.process_time() + own_seconds
         self._free_until.append(free_until)
         try:
@@ -224,10 +218,7 @@ class Session:
         return reply
 
     def send(self, batch: bytes, verbs: Sequence[Verb]) -> Sent:
-        """Send *batch* with requests of *verbs* to the worker; return the reply as it was sent.
-
-        Raises ``Fault`` if the worker crashes or hangs.
-        """
+        """Send *batch*; return the reply as it was sent, or raise ``Fault`` for a crash or hang."""
         limits = self._fork_server.limits
         failures = self._failures.get(self._exercise, [])
         if len(failures) >= limits.restarts_per_exercise:

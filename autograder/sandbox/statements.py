@@ -1,4 +1,4 @@
-"""Runs a file or a notebook cell statement by statement, and continues after an exception."""
+"""Runs a file or a notebook cell by statements, continues after exceptions, and describes them."""
 
 import __future__
 
@@ -122,10 +122,7 @@ class StatementRunner:
         return int(code.co_flags & FUTURES)
 
     def _execute(self, statement: ast.stmt, source: str) -> FailedStatement | None:
-        """Run *statement*; a definition runs without annotations if only these fail.
-
-        Decorators of a package that is missing here, such as a type checker, are left out.
-        """
+        """Run *statement*, without decorators of missing packages or failing annotations."""
         names = bound_names(statement)
         before = {name: self._namespace.get(name) for name in names}
         self._report(self._number)
@@ -211,10 +208,7 @@ def needed_names(trees: Sequence[ast.Module]) -> frozenset[str]:
 
 
 def is_needed(statement: ast.stmt, names: Collection[str]) -> bool:
-    """Whether *statement* defines, imports or changes something, or binds one of *names*.
-
-    An assignment without a call takes no time, and may give a definition a second name.
-    """
+    """Whether *statement* defines or changes something, or is quick, or binds one of *names*."""
     nodes = [*ast.walk(statement)]
     if any(isinstance(node, _DEFINITION | _IMPORT) for node in nodes):
         return True
@@ -291,10 +285,7 @@ class ProblemReader:
 
 
 def is_raised_in(files: Container[str], error: BaseException) -> bool:
-    """Whether a ``raise`` or ``assert`` in one of *files* raised *error*.
-
-    An operator or a method of torch has no frame, but its instruction is not a ``raise``.
-    """
+    """Whether a ``raise`` or ``assert`` in *files* raised *error*, and no operator of torch."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

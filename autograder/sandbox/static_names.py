@@ -38,6 +38,8 @@ from autograder.sandbox.bytecode_names import (
     short,
 )
 
+# What honest modules import is a list, because the ways to hide a call have no end: a package that
+# runs texts, a new operator, a module of the kit.
 _USUAL: Final = frozenset(
     {"__future__", "abc", "bisect", "collections", "contextlib", "copy", "dataclasses", "decimal"}
     | {"enum", "fractions", "functools", "heapq", "itertools", "logging", "math", "matplotlib"}
@@ -324,10 +326,7 @@ class _Source:
 
 
 def _odd_word(name: str, own: Collection[str] = ()) -> str:
-    """Return the part of *name* that may hide which functions a source calls, or "".
-
-    The module's *own* names do not count.
-    """
+    """Return the part of *name*, not one's *own*, that may hide which functions are called."""
     parts = name.split(".")
     if parts[0] in _ODD_TABLES and parts[0] not in own:
         return parts[0]

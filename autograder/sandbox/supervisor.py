@@ -80,10 +80,7 @@ class ForkServer:
 
     @classmethod
     def of_own_code(cls, limits: Limits) -> Self:
-        """Start a fork server for a student's own code, if possible as a fork of this process.
-
-        With a fork, torch is imported only once. Call it before anything secret is loaded.
-        """
+        """Start one for a student's own code before secrets are loaded, if possible as a fork."""
         return cls("process", limits, fork=_import_torch_for_fork())
 
     def __enter__(self) -> Self:
@@ -210,10 +207,7 @@ def policy_of(
 
 
 def _execute(python: str, numbers: Sequence[int]) -> "subprocess.Popen[bytes]":
-    """Start a fork server as a new Python process, with its clients at the descriptors *numbers*.
-
-    It inherits no memory, no environment and no other descriptor of this process.
-    """
+    """Start a new Python as fork server, which inherits only the descriptors *numbers*."""
     return subprocess.Popen(  # noqa: S603  # this Python, this package, numbers
         [python, "-E", "-P", "-B", "-X", "utf8", "-c", _START.format(list(numbers))],
         pass_fds=numbers,

@@ -143,10 +143,7 @@ def _entries(value: Value) -> Iterable[Value]:
 
 
 class Encoder:
-    """Encodes the result of a call, up to a limit of bytes and depth.
-
-    With *arrays*, a NumPy array becomes a tensor with the same numbers.
-    """
+    """Encodes a result up to a limit of bytes and depth; with *arrays*, NumPy's as tensors."""
 
     def __init__(
         self, keep: Callable[[torch.nn.Module], int], max_bytes: int, *, arrays: bool = False
@@ -156,10 +153,7 @@ class Encoder:
         self._remaining_bytes = max_bytes
 
     def encode(self, thing: object, depth: int = 0) -> Value:
-        """Encode *thing*; a value of an unknown type becomes an ``OpaqueValue``.
-
-        A NumPy number or text becomes that of Python.
-        """
+        """Encode *thing*, NumPy's numbers and texts as Python's, or as an ``OpaqueValue``."""
         if isinstance(thing, np.generic) and thing.dtype.kind in "biufUS":
             thing = thing.item()
         if self._arrays and (tensor := _tensor_of(thing)) is not None:
@@ -302,10 +296,7 @@ def _decode_keys(values: Sequence[Value], inner: Callable[[Value], object]) -> l
 
 
 def differs(after: object, sent: Value) -> bool:
-    """Whether the argument *after* a call differs from the one that was *sent*.
-
-    A collection differs if one of its entries does; a torch module never differs.
-    """
+    """Whether an argument *after* a call, or an entry of it, differs from what was *sent*."""
     if isinstance(sent, ArrayValue):
         after, sent = _tensor_of(after), sent.tensor
     match sent:

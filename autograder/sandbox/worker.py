@@ -83,11 +83,7 @@ def _report(message: int, number: int) -> None:
 def _answer(
     executor: RequestExecutor, batch: Batch, number: int, max_bytes: int
 ) -> tuple[int, bytes]:
-    """Execute the requests of *batch*; return the index of the last one and its reply.
-
-    After a slow request, the start of the next one is reported, because each has its own time
-    limit.
-    """
+    """Execute *batch*; return the last index and its reply. It reports after slow requests."""
     last, start = 0, monotonic()
     while True:
         request, reply = batch.requests[last], executor.answer(batch.requests[last])
@@ -126,10 +122,7 @@ def _replace_descriptors(connection: int, output: int) -> None:
 
 
 def _receive(connection: int) -> tuple[int, bytes] | None:
-    """Read the next message; return its number and body, or ``None`` at the end.
-
-    Most messages are read in one call, because the next message comes only after the reply.
-    """
+    """Read the next message, mostly in one call; return its number and body, or None at the end."""
     head = os.read(connection, FIRST_READ)
     head += read(connection, max(0, HEADER.size - len(head))) if head else b""
     if len(head) < HEADER.size:

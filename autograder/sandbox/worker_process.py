@@ -186,10 +186,7 @@ class Worker:
     def ask(
         self, batch: bytes, verbs: Sequence[Verb], deadline: CpuDeadline, allowance: Allowance
     ) -> Sent:
-        """Send *batch* with requests of *verbs*; return the reply, within the *allowance*.
-
-        A ``Fault`` ends the worker.
-        """
+        """Send *batch*; return the reply within the *allowance*. A ``Fault`` ends the worker."""
         try:
             self._number += 1
             self.is_idle = False
@@ -207,11 +204,7 @@ class Worker:
         return sent
 
     def take_printed(self) -> bytes:
-        """Return the end of the output of the student's code up to the last reply.
-
-        Paths in the private folder are shortened to names, because only these are useful to
-        students.
-        """
+        """Return the output up to the last reply, with short names of private files."""
         printed, self._printed = self._printed, b""
         folder = os.fsencode(self.private)
         return printed.replace(folder + b"/", b"").replace(folder, b".")
@@ -294,10 +287,7 @@ class Worker:
                 return
 
     def _read_output(self) -> bool:
-        """Empty the output pipe, so that it never blocks the worker, and store the end of it.
-
-        Return False if the worker has closed it.
-        """
+        """Empty the output pipe and store its end; return False if the worker closed it."""
         try:
             data = self.wire.read_printed()
         except BlockingIOError:  # nothing was printed
@@ -314,10 +304,7 @@ class Worker:
         return NotFinished(message, public=public, loads_compiler=loads_compiler)
 
     def _running_line(self) -> tuple[str, bool]:
-        """Ask the worker which line of the student's file runs; a forged answer is harmless.
-
-        Also return whether the line is loading torch's compiler.
-        """
+        """Return the line that the worker says it runs, and whether it loads the compiler."""
         self._read_output()  # earlier output is not the answer
         self._dumps_stack = True
         self.wire.ask_stack()

@@ -1,4 +1,13 @@
-"""Assigns the entries of a class to students; sets aside entries of unclear owners."""
+"""Decides which platform made the download of a class, and assigns its entries to students.
+
+Unless the instructor names the platform, it is the first of Canvas, Moodle, nbgrader and GitHub
+Classroom that every entry fits. An entry that can't be read abstains. nbgrader and GitHub Classroom
+have a folder for each student, so a file that can't be a submission abstains, too; for nbgrader,
+also a folder without the folder of a stage. If only some entries fit, nothing is assumed. If none
+fits, all entries are one submission (``holds_submission``), or each is one student's. An export of
+Gradescope is known by ``submission_metadata.yml``, which has the ``:submitters:`` of each folder.
+Entries of unclear owners are set aside.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Reads a lab whose cells begin with ``%%exercise NAME`` as the module that they were written into.
+"""Finds definitions in a module's text, and reads labs whose cells begin with ``%%exercise NAME``.
 
 In the student's kernel each such cell replaced a definition of the module. Here the released stub,
 without these definitions, takes the place of the notebook's first cell, and the cells follow.

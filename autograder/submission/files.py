@@ -1,4 +1,7 @@
-"""Reads submitted files without following links, and makes their names safe to print."""
+"""Reads submitted files without following links, and makes their names safe to print.
+
+A module that is in UTF-16 or inside a Markdown fence is converted.
+"""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Opens the folders, archives and loose files that one student submitted."""
+"""Opens what one student submitted, lists the entries of a folder or zip, and knows a class."""
 
 import os
 import re

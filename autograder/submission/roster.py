@@ -1,9 +1,10 @@
-"""Finds the course's student for a name or id in a download from an LMS.
+"""Finds the course's student for a name or id in a download from an LMS, and the student's group.
 
 A roster is the gradebook that Canvas exports (*Grades → Export*), nbgrader's ``students.csv``, in
 which ``lms_user_id`` is the student's number in the LMS, or the roster of GitHub Classroom.
 Moodle's grading worksheet is read with it: a download from Moodle has the participants' numbers and
-names, and students may edit their names.
+names, and students may edit their names. Groups come from Canvas's export of a group set (*People →
+Groups → Import → Download course roster CSV*), which has one row for each student.
 """
 
 import csv

@@ -1,6 +1,8 @@
-"""Finds the written questions that a lab certainly leaves unanswered; all others wait for a person.
+"""Reads the guesses and the written answers in a lab, and finds answers that are certainly blank.
 
-An answer is blank if its cell is there and unchanged, and nothing else in the lab is the student's.
+An answer is blank if its cell is there and unchanged, and nothing else in the lab is the student's;
+all others wait for a person. A guess is in the output of its cell, so it travels with the notebook,
+and its text is the student's. The right answers are in ``predictions.toml`` of the stage.
 """
 
 import ast

@@ -115,7 +115,11 @@ def read_operators(answer: Any, arguments: Iterable[Any]) -> Operators:
     largest = found.get("largest")
     return Operators(
         functions,
-        {_split(name): count for name, count in operators.items()},
+        {
+            (name, int(size) if size.isdigit() else 0): count
+            for key, count in operators.items()
+            for name, _, size in [key.rpartition(" ")]
+        },
         any(map(_holds_tensor, arguments)),
         {_sizes(name): count for name, count in products.items() if len(_sizes(name)) == len(AXES)},
         largest if type(largest) is int else 0,
@@ -136,8 +140,3 @@ def _counts(found: Any) -> dict[str, int]:
 
 def _sizes(name: str) -> tuple[int, ...]:
     return tuple(int(size) for size in name.split() if size.isdecimal() and len(size) < MAX_DIGITS)
-
-
-def _split(name: str) -> tuple[str, int]:
-    operator, _, size = name.rpartition(" ")
-    return operator, int(size) if size.isdigit() else 0

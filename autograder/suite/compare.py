@@ -90,11 +90,7 @@ def _agrees(actual: object, expected: object, what: str) -> None:
 
 
 def _entry_agrees(actual: object, expected: object, name: str, what: str) -> None:
-    """Compare entry *name* of *what*.
-
-    Next to hidden inputs, the name is shown only for tensors: other keys and places may depend on
-    the inputs.
-    """
+    """Compare entry *name* of *what*; next to hidden inputs, only names of tensors."""
     try:
         agrees(actual, expected, f"Entry {name} of {what[:1].lower()}{what[1:]}")
     except WrongAnswer as wrong:
@@ -189,10 +185,7 @@ def matches_printed(
     tokens: Sequence[str] = (),
     noise: float = PRINTED_NOISE,
 ) -> None:
-    """Fail the check unless *actual* is within *atol* of the printed *value*.
-
-    The first wrong part is shown in tables; *tokens* labels an axis of the same length.
-    """
+    """Fail the check unless *actual* is within *atol* of *value*; *tokens* labels its tables."""
     answer = tensor_like(actual, tuple(value.shape), what)
     if value.is_floating_point():
         same_dtype(answer, torch.float32, what)
@@ -325,10 +318,7 @@ def _close(
     places: int | None = None,
     tokens: Sequence[str] = (),
 ) -> None:
-    """Fail the check if an entry is farther than *bound* from the expected one.
-
-    Numbers have *places* decimals; by default, whole numbers have none.
-    """
+    """Fail the check if an entry is too far; *places* are decimals, none by default if whole."""
     wrong = _wrong_entries(answer, expected, bound, noise)
     if not wrong.any():
         return
@@ -353,10 +343,7 @@ def _is_whole(values: Tensor) -> bool:
 
 
 def _at_most(answer: Tensor, expected: Tensor, wrong: Tensor, places: int) -> str:
-    """Return a phrase with the largest difference, or with the infinities that are missing.
-
-    Nothing is said of zeros and ones.
-    """
+    """Return a phrase with the largest difference, or with missing infinities, but not of ones."""
     apart = (answer - expected).abs()[wrong]
     missing = expected[wrong]
     if missing.isnan().any():  # two results of the student's code are compared

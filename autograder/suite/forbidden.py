@@ -128,10 +128,7 @@ def avoids_itself(
 def _uses(
     student: Student, exercise: str, below: Collection[str], *, possible: bool = False
 ) -> Iterator[Use]:
-    """Yield the uses of *exercise* without those of the exercises *below* that it calls.
-
-    A helper that both call is looked at again, because its uses count for *exercise*.
-    """
+    """Yield the uses of *exercise* without those *below*, but with those of common helpers."""
     seen, waiting = {*below, exercise}, [exercise]
     for name in waiting:  # the loop extends the list
         uses = student.uses(name, possible=possible)
@@ -145,10 +142,7 @@ def _uses(
 
 
 def _named(uses: Iterable[Use], names: Collection[str]) -> Iterator[Use]:
-    """Yield the *uses* of an attribute or an imported name that is one of *names*.
-
-    Further attributes are cut off, so ``softmax.__call__`` is a use of ``softmax``.
-    """
+    """Yield the *uses* of *names* by an attribute or import, without further attributes."""
     for use in uses:
         parts = use.name.split(".")
         at = next((index for index, part in enumerate(parts) if index and part in names), 0)
@@ -165,10 +159,7 @@ def _is_own(use: Use, own: Collection[str]) -> bool:
 def doubts_about(
     definitions: Sequence[Definition], exercises: Sequence[str], known: Collection[str] = ()
 ) -> Iterator[str]:
-    """Yield notices for the instructor if the source hides which functions *exercises* call.
-
-    The words *known* are in the course's own code, so they are usual.
-    """
+    """Yield notices if the source hides what *exercises* call; *known* words are the course's."""
     open_ = [name for name in exercises if looks_up_names(definitions, name)]
     if open_:
         yield (

@@ -1,4 +1,4 @@
-"""Runs the course's own code in this process: solutions and wrong programs.
+"""Runs the course's own code in this process, solutions and wrong programs, and records requests.
 
 Student code never runs here.
 """
@@ -72,10 +72,7 @@ class LocalChannel:
             raise CourseError(msg)
 
     def replacing(self, code: CodeType, source: Callable[[], str]) -> "LocalChannel":
-        """Return a channel to a copy of the module in which *code* replaces definitions.
-
-        *source* returns the text of the whole new module. An exception of *code* is not caught.
-        """
+        """Return a channel to a copy in which *code* replaces definitions; *source* is its text."""
         executor = RequestExecutor("_course_changed", notebook=False, max_bytes=MAX_BYTES)
         executor.quote_from(self.file)
         executor.quote_from(code.co_filename)
@@ -102,15 +99,12 @@ class LocalChannel:
         """Execute one request; output and warnings of the code are dropped."""
         return self.answer(request_of(verb, fields))
 
-    def ask_every(self, requests: Sequence[Request]) -> tuple[Reply, ...]:
-        """Execute *requests* in turn, and return all replies, even those with problems."""
-        return tuple(self._answers(requests))
-
     def answer(self, request: Request) -> Reply:
         """Execute *request*."""
-        return self._answers([request])[0]
+        return self.answer_every([request])[0]
 
-    def _answers(self, requests: Sequence[Request]) -> list[Reply]:
+    def answer_every(self, requests: Sequence[Request]) -> list[Reply]:
+        """Execute *requests* in turn, and return all replies, even those with problems."""
         replies: list[Reply] = []
         with contextlib.redirect_stdout(None), warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -125,7 +119,8 @@ class LocalChannel:
         """Answer *requests* until the time is used up, at least the first one."""
         replies: list[Reply] = []
         try:
-            with self._limits(requests):
+            # Together, because setting a limit is slow.
+            with limit_request(self._seconds_for(requests), MEMORY_MIB):
                 for request in requests:
                     replies.append(self._answer(request))
                     if replies[-1] is OUT_OF_TIME:
@@ -146,10 +141,6 @@ class LocalChannel:
             return OUT_OF_TIME
         self._slowest = max(self._slowest, time.process_time() - start)
         return reply
-
-    def _limits(self, requests: Sequence[Request]) -> contextlib.AbstractContextManager[None]:
-        """Limit the time and memory of *requests* together, because setting a limit is slow."""
-        return limit_request(self._seconds_for(requests), MEMORY_MIB)
 
     def _require_memory(self, kind: object) -> None:
         """Raise ``MemoryError`` if memory ran out, unless the code alone used too much of it."""

@@ -197,11 +197,7 @@ def _in_main_thread() -> bool:
 
 
 def _tick(_number: int, frame: FrameType | None) -> None:
-    """Examine the innermost alarm, unless its exception would be lost or raised outside its block.
-
-    An exception is lost in torch's callback of the garbage collector. It would be raised outside
-    the block while the block is entered or left.
-    """
+    """Examine the innermost alarm, but not where its exception would be lost or leave its block."""
     name = frame.f_globals.get("__name__") if frame is not None else None
     collects = frame is not None and frame.f_code.co_name == "gc_callback"
     if _alarms and not collects and name not in OUTSIDE:

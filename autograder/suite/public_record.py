@@ -39,10 +39,7 @@ class RecordedReply(msgspec.Struct, frozen=True, array_like=True):
 
 
 class PublicRecord(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """The replies of the solution in the file of records.
-
-    *points* are those of all checks, *hidden_points* those of the checks that students do not have.
-    """
+    """The solution's replies, and the *points* of all checks and of those that are hidden."""
 
     points: float
     hidden_points: float
@@ -168,10 +165,7 @@ def _texts(value: Value) -> Iterator[str]:
 
 
 def _outline(request: Request) -> int:
-    """Return a digest of *request* without the values of tensors and floats.
-
-    These may differ in the last bit between machines.
-    """
+    """Return a digest of *request* without numbers, whose last bits differ between machines."""
     arguments = msgspec.to_builtins(replace(request, args=(), kwargs={}), builtin_types=(bytes,))
     del arguments["may_lack"]  # it does not affect the solution
     shapes = [*map(_shape, request.args), *map(_shape, request.kwargs.values())]
@@ -194,10 +188,7 @@ def _shape(value: Value) -> Any:
 
 
 def _rounded(value: Value) -> Value:
-    """Round the numbers of a reply to the digits that hold on every machine.
-
-    Raises ``CourseError`` for a value that a record can't hold.
-    """
+    """Round a reply to digits that hold everywhere; raise ``CourseError`` if it can't be held."""
     match value:
         case TensorValue():
             return _rounded_tensor(value)

@@ -413,10 +413,7 @@ def _shown(arg: Any) -> str:
 def _own_parts(
     values: Mapping[Any, Any], way: PartPath = ()
 ) -> Iterator[tuple[Hashable, PartPath]]:
-    """Yield the identity of each part of *values* that cannot be another object, with its path.
-
-    Python keeps one object for all equal small numbers, characters and empty tuples.
-    """
+    """Yield the identity of each part that Python never shares between values, with its path."""
     for key, value in values.items():
         path = (*way, key)
         if isinstance(value, Tensor | list | dict | set) or (
@@ -429,10 +426,7 @@ def _own_parts(
 def _found(
     values: Mapping[Any, Any], known: Mapping[Hashable, PartPath], way: PartPath = ()
 ) -> Iterator[tuple[PartPath, PartPath]]:
-    """Yield the path of each *known* part in *values*, with its known path.
-
-    A dictionary in an argument is searched if its keys are texts.
-    """
+    """Yield the path of each *known* part in *values*, with its known path; not in keys."""
     for key, value in values.items():
         path = (*way, key)
         if (identity := _identity(value)) in known:

@@ -1,7 +1,7 @@
-"""Describes wrong entries: where they are in a tensor, and a table of the first wrong part.
+"""Words the sentences about answers, and describes wrong entries: their places and a table.
 
-The places are counted on the compared tensor: rows and columns are its last two axes, items its
-first one if it has more.
+A student's code decides how long values are, so quotations are short. The places are counted on the
+compared tensor: rows and columns are its last two axes, items its first one if it has more.
 """
 
 import re
