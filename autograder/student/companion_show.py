@@ -78,8 +78,16 @@ def show_here(
     passed = Progress.read(own.root).passed
     earlier = order[: order.index(stage.name)]
     slots = [one for one in file.filled(passed) if one.stage in earlier]
-    slots += [one for one in file.slot if one.stage == stage.name]
     opened, notes = open_module(shared, file.module), list[str]()
+    for slot in (one for one in file.slot if one.stage == stage.name):
+        missing = sorted(key for key in slot.keys - passed if not key.startswith(f"{stage.name}/"))
+        if missing:
+            notes.append(
+                f"With your {slot.needs[-1]}, the {file.name} needs {', '.join(missing)}: not "
+                "passed yet, so the course's own code is in use."
+            )
+        else:
+            slots.append(slot)
     for slot in slots:
         module = LiveModule(own.stage(slot.stage).stub)
         mine = changed if slot.stage == stage.name else {}

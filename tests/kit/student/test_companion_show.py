@@ -133,6 +133,26 @@ def test_a_lab_uses_its_own_stage_before_it_passes(own: Handout):
     assert answer.parts == (Passage("", "3.0 of 2"),)
 
 
+def test_a_lab_says_which_earlier_exercise_it_also_needs(own: Handout):
+    """What the learner has not finished before is not a fault of the lab's own stage."""
+    needs = 'needs = ["02_causal_averaging/row_means", "transfer_weights"]'
+    text = TOML.replace('needs = ["transfer_weights"]', needs)
+    (own.shared / COMPANION_FILE).write_text(text)
+    stage, progress = own.stage("04_self_attention"), Progress.read(own.root)
+    alone = show_here(own, stage, "5", {})
+    progress.passed |= {"02_causal_averaging/row_means"}
+    progress.save()
+    both = show_here(own, stage, "5", {})
+
+    assert (both.parts[0].text, both.notes) == ("3.0 of 2", ())
+    assert alone.parts[0].text == "3.0 of 1"
+    (note,) = alone.notes
+    assert note == (
+        "With your transfer_weights, the counter needs 02_causal_averaging/row_means: not passed "
+        "yet, so the course's own code is in use."
+    )
+
+
 @pytest.mark.parametrize(
     ("stage", "changed", "words"),
     [
