@@ -217,7 +217,6 @@ def _kinds(mistakes: StageMistakes, solution: LocalChannel) -> list[Kind]:
 
 
 def _sample(items: Sequence[Item]) -> list[Item]:
-    """Choose some *items* at equal intervals."""
     return list(items[:: max(1, len(items) // SAMPLE)])
 
 
@@ -356,13 +355,11 @@ class FingerprintMaker:
             self._undecided.setdefault(check, []).append(number)
 
     def _solve(self, check: CollectedCheck) -> tuple[int, ...]:
-        """Return the numbers of the solution's answers in *check*."""
         answers = shown_by(self._public.run(check.item, self._public.solution)).answers
         before = self._known.solution(check.name) if self._known else []
         return self._keep_answers(before if is_same(before, answers) else answers)
 
     def _keep_answers(self, answers: Sequence[Any]) -> tuple[int, ...]:
-        """Return the numbers of *answers*."""
         return tuple(map(self._number, answers))
 
     def _number(self, answer: Any) -> int:
@@ -374,12 +371,10 @@ class FingerprintMaker:
         return self._answers.of(answer)
 
     def _entries(self, answer: Sequence[Any]) -> list[Any]:
-        """Return the numbers of the entries of *answer*, nested in the same way."""
         return [self._entries(one) if _holds_tensors(one) else self._number(one) for one in answer]
 
 
 def _holds_tensors(answer: Any) -> bool:
-    """Whether *answer*, as JSON, is a list that contains lists or objects."""
     return isinstance(answer, list) and any(isinstance(one, dict | list) for one in answer)
 
 

@@ -123,7 +123,6 @@ def browser_labs(stages: Sequence[Stage], wheel: str, where: Addresses) -> dict[
 
 
 def _lab(stage: Stage, wheel: str, where: Addresses, opened: Mapping[str, str]) -> bytes:
-    """Return the lab of one stage; links to the labs *opened* lead to their new addresses."""
     notebook = decode((stage.assignment / stage.lab.name).read_bytes())
     colab = opened[f"../{stage.name}/lab.ipynb"]
     first = [
@@ -169,7 +168,6 @@ def _cell(kind: str, name: str, source: str) -> dict[str, Any]:
 
 
 def _name(stage: Stage) -> str:
-    """Return the file name of the lab of *stage*: its number, or its name without one."""
     number = stage.name.partition("_")[0]
     return f"{number if number.isdecimal() else stage.name}.ipynb"
 

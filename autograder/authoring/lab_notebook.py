@@ -62,17 +62,19 @@ def build_source_lab(path: Path, points: Mapping[str, float]) -> bytes:
 def build_student_lab(text: bytes, *, written: bool = True) -> bytes:
     """Return the students' version of the lab *text*, with or without *written* questions."""
     steps = ("ClearHiddenTests", "ClearMarkScheme", "ComputeChecksums")
-    return encode(_preprocess(_instructor_version(text, written=written), *steps))
+    return encode(_preprocess(instructor_notebook(text, written=written), *steps))
 
 
 def instructor_notebook(text: bytes, *, written: bool = True) -> Notebook:
     """Return the lab with its mark schemes; without *written*, it lacks the written questions."""
-    return dict(_instructor_version(text, written=written))
+    import nbformat  # noqa: PLC0415  # takes one second, and only building needs it
 
-
-def remove_questions(notebook: Any) -> None:
-    """Remove the written questions of *notebook*, and all answers."""
-    notebook.cells = [cell for cell in notebook.cells if not _is_question_or_answer(cell)]
+    notebook = nbformat.reads(text.decode(), as_version=4)
+    if not written:
+        notebook.cells = [cell for cell in notebook.cells if not _is_question_or_answer(cell)]
+    steps = ("LockCells", "ClearSolutions", "ClearOutput", "ComputeChecksums")
+    made: Notebook = _preprocess(notebook, *steps)
+    return made
 
 
 def _is_question_or_answer(cell: Any) -> bool:
@@ -111,18 +113,7 @@ def encode(notebook: Any) -> bytes:
     return (text.rstrip("\n") + "\n").encode()
 
 
-def _instructor_version(text: bytes, *, written: bool) -> Any:
-    import nbformat  # noqa: PLC0415  # takes one second, and only building needs it
-
-    notebook = nbformat.reads(text.decode(), as_version=4)
-    if not written:
-        remove_questions(notebook)
-    steps = ("LockCells", "ClearSolutions", "ClearOutput", "ComputeChecksums")
-    return _preprocess(notebook, *steps)
-
-
 def _preprocess(notebook: Any, *steps: str) -> Any:
-    """Run the preprocessors of nbgrader that are named *steps* on *notebook*."""
     from nbgrader import preprocessors  # noqa: PLC0415  # takes two seconds, and only building needs it
 
     for name in steps:
@@ -185,7 +176,6 @@ def _content_problems(cell: Any, points: Mapping[str, float]) -> Iterator[str]:
 
 
 def _metadata(cell: Any) -> Any:
-    """Return nbgrader's metadata of *cell*; empty if it has none."""
     return cell.metadata.get("nbgrader") or {}
 
 

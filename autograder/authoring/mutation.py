@@ -145,12 +145,14 @@ def mutants_in(module: str, regions: Sequence[range]) -> Iterator[Mutant]:
     pieces = [ast.unparse(statement) for statement in statements]
     for index, statement in enumerate(statements):
         seen = {pieces[index]}
-        for line, piece in _changed(statement, regions):
-            if piece not in seen and _parses(piece):
+        for node, replacement in _replacements(statement, regions):
+            # The memo of `deepcopy` puts the replacement in place of the node.
+            piece = ast.unparse(deepcopy(statement, {id(node): replacement}))
+            if piece not in seen and _dumped(piece):
                 seen.add(piece)
                 was, becomes = _changed_lines(pieces[index], piece)
                 text = "\n".join([*pieces[:index], piece, *pieces[index + 1 :]])
-                yield Mutant(was, becomes, line, text)
+                yield Mutant(was, becomes, node.lineno, text)
 
 
 def edits_in(module: str, regions: Sequence[range]) -> Iterator[tuple[str, str]]:
@@ -163,8 +165,10 @@ def edits_in(module: str, regions: Sequence[range]) -> Iterator[tuple[str, str]]
     for statement in ast.parse(module).body:
         first, last = lines_of_node(statement)
         unchanged = ast.dump(statement)
-        for node, replacement in _on_one_line(statement, regions):
+        for node, replacement in _replacements(statement, regions):
             number = node.lineno
+            if number != node.end_lineno or isinstance(replacement, ast.Pass):
+                continue
             wanted = ast.dump(deepcopy(statement, {id(node): replacement}))
             for row in _rows(lines[number - 1], node, replacement) if wanted != unchanged else ():
                 new = [*lines[: number - 1], row, *lines[number:]]
@@ -173,16 +177,13 @@ def edits_in(module: str, regions: Sequence[range]) -> Iterator[tuple[str, str]]
                     break
 
 
-def _on_one_line(
-    statement: ast.stmt, regions: Sequence[range]
+def _replacements(
+    statement: ast.AST, regions: Sequence[range]
 ) -> Iterator[tuple[ast.stmt | ast.expr, ast.AST]]:
-    """Yield each part of *statement* that is on one line of *regions*, and what replaces it."""
+    """Yield each part of *statement* that begins in *regions*, and what replaces it."""
     for node in ast.walk(statement):
-        if not isinstance(node, ast.stmt | ast.expr) or node.lineno != node.end_lineno:
-            continue
-        if any(node.lineno in region for region in regions):
-            found = (new for change in CHANGES for new in change(node))
-            yield from ((node, new) for new in found if not isinstance(new, ast.Pass))
+        if isinstance(node, ast.stmt | ast.expr) and any(node.lineno in one for one in regions):
+            yield from ((node, new) for change in CHANGES for new in change(node))
 
 
 def _rows(line: str, node: ast.stmt | ast.expr, replacement: ast.AST) -> Iterator[str]:
@@ -220,7 +221,6 @@ def _shown(text: str, part: ast.expr, compound: tuple[type[ast.expr], ...]) -> s
 
 
 def _dumped(text: str) -> str:
-    """Return the syntax tree of the only statement in *text*; empty if there is not one."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError):
@@ -228,29 +228,11 @@ def _dumped(text: str) -> str:
     return ast.dump(body[0]) if len(body) == 1 else ""
 
 
-def _changed(statement: ast.Module, regions: Sequence[range]) -> Iterator[tuple[int, str]]:
-    """Yield the text of *statement* after each change within *regions*, and the changed line."""
-    for node in ast.walk(statement):
-        line = getattr(node, "lineno", 0)
-        if any(line in region for region in regions):
-            for replacement in (new for change in CHANGES for new in change(node)):
-                # The memo of `deepcopy` puts the replacement in place of the node.
-                yield line, ast.unparse(deepcopy(statement, {id(node): replacement}))
-
-
 def _changed_lines(before: str, after: str) -> tuple[str, str]:
     diff = [*unified_diff(before.splitlines(), after.splitlines(), n=0)][2:]  # after two headings
     removed = " ".join(row[1:].strip() for row in diff if row[0] == "-")
     added = " ".join(row[1:].strip() for row in diff if row[0] == "+")
     return removed, added
-
-
-def _parses(text: str) -> bool:
-    try:
-        ast.parse(text)
-    except SyntaxError:
-        return False
-    return True
 
 
 def _operator(node: ast.AST) -> Iterator[ast.AST]:

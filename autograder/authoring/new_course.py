@@ -164,7 +164,6 @@ def _write_kit(course: Course) -> None:
 
 
 def _mentions(files: Mapping[str, bytes], missing: Mapping[str, str]) -> Iterator[str]:
-    """Yield each sentence in *files* about a *missing* stage, with its file and cell."""
     for name, content in files.items():
         if not name.endswith(tuple({*_TEXTS, LAB})) or name == COURSE_FILE:
             continue
@@ -247,7 +246,6 @@ def _stage_files(
 
 
 def _prerequisites(course: Course, stage: Stage, chosen: set[str]) -> list[str]:
-    """List the nearest prerequisites of *stage* that are chosen, in the order of the course."""
     found: set[str] = set()
     waiting = [*stage.file.prerequisites]
     while waiting:
@@ -260,7 +258,6 @@ def _prerequisites(course: Course, stage: Stage, chosen: set[str]) -> list[str]:
 
 
 def _documented_of(text: str, names: Sequence[str]) -> str:
-    """Return ``documented.toml`` with the tensors that the stages *names* use."""
     head, *tensors = _TENSOR.split(text)
     kept = [head]
     for tensor in tensors:
@@ -273,7 +270,6 @@ def _documented_of(text: str, names: Sequence[str]) -> str:
 
 
 def _next(stage: Stage, course: Course, chosen: set[str]) -> str:
-    """Return the sentence at the end of a lab about the stage that comes next."""
     names = [one.name for one in course.every_stage if one.name in chosen]
     later = names[names.index(stage.name) + 1 :]
     if not later:
@@ -371,7 +367,6 @@ def new_stage(course: Course, name: str) -> tuple[Path, ...]:
 
 
 def _problem(course: Course, name: str, module: str) -> str:
-    """Return the reason why *name* can't be the name of a stage; empty if it can."""
     if not _NAME.fullmatch(name):
         return (
             f"{name!r}: the name of a stage is a number and the name of its module, such as "
@@ -390,7 +385,6 @@ def _problem(course: Course, name: str, module: str) -> str:
 
 
 def _files(name: str, module: str, kind: str) -> dict[str, str]:
-    """Return the text of each file of a stage of *kind* by its path in the course."""
     words = {
         "STAGE": name,
         "MODULE": module,

@@ -290,7 +290,6 @@ def _breaks_only_rules(result: ExerciseResult) -> bool:
 
 
 def _repeated(kinds: Iterable[Kind]) -> list[list[Kind]]:
-    """Group the first programs of each exercise by kind and sentence; without single ones."""
     found: dict[tuple[str, str], dict[str, Kind]] = {}
     for one in kinds:
         key = (one.rewrite.kind, one.rewrite.explanation)
@@ -304,7 +303,6 @@ def _scores(prices: Iterable[Price]) -> list[float]:
 
 
 def _range(scores: Sequence[float]) -> str:
-    """Return the median, the lowest and the highest points as text."""
     if not scores:
         return "none"
     return f"{statistics.median(scores):.3g} ({min(scores):.3g} to {max(scores):.3g})"

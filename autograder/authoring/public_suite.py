@@ -94,7 +94,6 @@ def rules_of(suite: str) -> dict[str, list[str]]:
 
 
 def _definitions(text: str, name: str) -> Iterator[SuiteStatement]:
-    """Yield the statements of *text* that bind names, without imports."""
     lines = text.splitlines()
     try:
         body = ast.parse(text).body
@@ -119,7 +118,6 @@ def _definitions(text: str, name: str) -> Iterator[SuiteStatement]:
 
 
 def _exercise(mark: ast.Call, constants: dict[str, str]) -> str:
-    """Return the exercise that *mark* names, by a string or by a constant."""
     named = mark.args[0]
     if isinstance(named, ast.Name):
         return constants.get(named.id, named.id)
@@ -137,7 +135,6 @@ def _comment(lines: Sequence[str], node: ast.stmt) -> Iterator[str]:
 
 
 def _check_mark(node: ast.FunctionDef | ast.ClassDef) -> ast.Call | None:
-    """Return the ``@check(...)`` of *node*, or None."""
     calls = (mark for mark in node.decorator_list if isinstance(mark, ast.Call))
     return next((call for call in calls if getattr(call.func, "id", "") == "check"), None)
 
@@ -160,7 +157,6 @@ def _uses(node: ast.AST) -> frozenset[str]:
 def _reachable(
     checks: Sequence[SuiteStatement], helpers: Sequence[SuiteStatement]
 ) -> list[SuiteStatement]:
-    """Return *checks* and every helper that they use, directly or not."""
     found = list(checks)
     for item in found:  # the loop extends the list
         found += [other for other in helpers if other.binds & item.uses and other not in found]

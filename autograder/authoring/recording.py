@@ -131,7 +131,6 @@ class Recorder:
 
 
 def _reject_unknown_words(stage: Stage, words: Iterable[str], known_text: str) -> None:
-    """Raise ``CourseError`` if one of *words* is not in *known_text*."""
     known = {*re.findall(r"\w+", known_text)}
     for word in sorted(words):
         if not known.issuperset(re.findall(r"\w+", word)):
@@ -173,7 +172,6 @@ def record_lines(stage: Stage) -> Iterator[str]:
 
 
 def _replies(record: PublicRecord) -> Iterator[str]:
-    """Yield the solution's replies to each check, and the documented values."""
     points = f"{record.points:g} points, {record.hidden_points:g} of them for hidden checks"
     yield f"\nReplies of the solution ({points})"
     for check, replies in record.replies.items():
@@ -186,7 +184,6 @@ def _replies(record: PublicRecord) -> Iterator[str]:
 
 
 def _programs(known: Fingerprints, texts: MistakeTexts) -> Iterator[str]:
-    """Yield each wrong program that fails a check, with its number and its sentence."""
     yield "\nWrong programs"
     count = len(known.mistakes)
     failing = [count + place for place, kind in enumerate(known.programs) if kind != PASSES]

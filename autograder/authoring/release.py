@@ -81,7 +81,6 @@ def _template(name: str) -> str:
 
 
 def _roads(stages: Sequence[Stage]) -> Iterator[str]:
-    """Yield a text on the roads through *stages*; nothing if they have at most one."""
     names = list(dict.fromkeys(stage.file.road for stage in stages if stage.file.road))
     if len(names) < 2:  # noqa: PLR2004  # one road is the course
         return
@@ -100,7 +99,6 @@ def _numbers(stages: Iterable[Stage]) -> str:
 
 
 def _rows(stages: Sequence[Stage]) -> Iterator[str]:
-    """Yield a row of the table for each stage."""
     for stage in stages:
         yield f"| {stage.name} | {stage.title} | {len(stage.exercises)} | {stage.minutes} |"
 
@@ -142,7 +140,6 @@ def plan(course: Course, stages: Sequence[Stage] = ()) -> dict[Path, bytes]:
 
 
 def _mistakes(stage: Stage) -> dict[Path, bytes]:
-    """Return the sentences about the mistakes in the records of *stage*, if it has records."""
     recorded = records.find(stage.records, "evidence", _Recorded)
     if recorded is None:
         return {}
@@ -190,12 +187,10 @@ def kept(course: Course, stages: Sequence[Stage] = ()) -> Iterator[str]:
 
 
 def _stub_digests(course: Course) -> Path:
-    """Return the path of the file with the digests of the last built stubs."""
     return course.root / ASSIGNMENTS / "stubs.json"
 
 
 def _known_digests(course: Course) -> dict[str, str]:
-    """Return the digest of each built stub, by the name of its stage."""
     try:
         known: dict[str, str] = json.loads(_stub_digests(course).read_bytes())
     except (OSError, ValueError):  # nothing is known, so each module may be somebody's work
@@ -335,7 +330,6 @@ def _mistakes_of(stage: Stage) -> bytes:
 
 
 def _documented_of(stage: Stage) -> bytes:
-    """Return the documented tensors of *stage*, without those of other stages."""
     if not stage.documented.is_file():
         return b""
     tensors = _tensors(stage.documented, stage.documented.read_bytes())
@@ -382,7 +376,6 @@ def _write_records(course: Course, report: Report, stages: Sequence[Stage]) -> N
 def _changed_files(
     course: Course, built: dict[Path, bytes], stages: Sequence[Stage]
 ) -> tuple[Path, ...]:
-    """Return the files that differ from *built*, and surplus files in assignments/."""
     outdated = {path for path, content in built.items() if not has_content(path, content)}
     among = stages or course.every_stage
     folders = [course.shared, *(stage.assignment for stage in among)]
@@ -427,7 +420,6 @@ def _read(path: Path, purpose: str) -> str:
 
 
 def _reject_secrets(path: Path, course: Course) -> None:
-    """Raise ``CourseError`` if students must not receive *path*, a file below ``source/``."""
     if path.is_symlink():
         msg = f"{path} is a link, and its target may be anywhere; replace the link with a copy."
         raise CourseError(msg)

@@ -187,7 +187,6 @@ def _statements(tokens: tuple[tokenize.TokenInfo, ...]) -> Iterator[tuple[int, i
 
 
 def _in_function(scopes: Iterable[_Scope], line: int) -> bool:
-    """Whether the innermost scope around *line* is a function; *scopes* begin with outer ones."""
     in_function = False
     for node in scopes:
         if node.lineno < line <= (node.end_lineno or 0):
@@ -297,7 +296,6 @@ def _needed(
 
 
 def _docstrings(tree: ast.Module) -> dict[str, str]:
-    """Return the docstrings of each definition and its methods; the key "" is the module."""
     texts = {"": ast.get_docstring(tree) or ""}
     for node in tree.body:
         if isinstance(node, Definition):
@@ -307,7 +305,6 @@ def _docstrings(tree: ast.Module) -> dict[str, str]:
 
 
 def _states(text: str, rule: Rule) -> bool:
-    """Whether *text* contains the sentence of *rule*, or its words *stated_by*."""
     text, sentence = " ".join(text.split()), " ".join(rule.sentence.split())
     return sentence in text or bool(rule.stated_by and rule.stated_by in text)
 
@@ -324,7 +321,6 @@ def _wrapped(text: str, indent: str, later: str = "") -> list[str]:
 
 
 def _extend_exercise(lines: list[str], node: _Documented, sentences: str) -> None:
-    """Add *sentences* to the end of the docstring of *node*."""
     if ast.get_docstring(node) is None:
         return  # `autograder verify` reports an exercise without a docstring
     first, last, quotes = _open_docstring(lines, node)

@@ -89,8 +89,6 @@ def verify(
 
 
 class _Share(NamedTuple):
-    """The part of the report from one process."""
-
     summaries: dict[str, str]  # the line of each stage, by its name
     findings: list[str]
     used: frozenset[str]  # names of documented tensors
@@ -330,7 +328,6 @@ def companion_problems(course: Course, stages: Sequence[Stage]) -> Iterator[str]
 def _differences(
     course: Course, file: CompanionFile, shown: StageText, server: Workers
 ) -> Iterator[str]:
-    """Report what the companion shows with the solutions up to the stage of *shown*."""
     order = [stage.name for stage in course.every_stage]
     earlier = order[: order.index(shown.stage) + 1]
     solved = [stage for stage in course.every_stage if stage.name in earlier]

@@ -114,7 +114,6 @@ def kit_file(name: str) -> bytes:
 
 
 def _kit_files() -> dict[str, bytes]:
-    """Return the files of the running kit, without the stages that it may contain."""
     package = Path(autograder.__file__).parent
     own = {f"{package.name}/{FOLDER}/{name}": kit_file(name) for name in FILES}
     return own | {
@@ -139,7 +138,6 @@ def _wheel(
     files: Mapping[str, bytes],
     infos: Mapping[str, bytes],
 ) -> Wheel:
-    """Pack *files*, and *headers* and *infos* as the metadata of the distribution *name*."""
     summary = f"Summary: {line(course.file.title, _LONGEST_TITLE)}"
     total = hashlib.sha256(f"{headers}\n{summary}".encode())
     for path, content in sorted({**files, **infos}.items()):
@@ -158,7 +156,6 @@ def _wheel(
 
 
 def _row(path: str, content: bytes) -> str:
-    """Return the line for a file in RECORD."""
     digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
     return f"{path},sha256={digest},{len(content)}\n"
 

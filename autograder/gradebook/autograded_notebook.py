@@ -188,7 +188,6 @@ def written_texts(file: Path) -> dict[str, str]:
 
 
 def _graded_texts(notebook: Notebook) -> dict[str, object]:
-    """Return the text and the pictures of each graded answer, by name."""
     return {
         cell_name(cell): (cell["source"], cell.get("attachments"))
         for cell in notebook["cells"]
@@ -237,7 +236,6 @@ def _merged_cells(master: list[Cell], cells: list[Cell]) -> Iterator[Cell]:
 
 
 def _answer_indices(named: Mapping[str, Cell], cells: list[Cell]) -> frozenset[int]:
-    """Return the index of one cell for each name: of several, the last one with an answer."""
     best: dict[str, int] = {}
     for index, cell in enumerate(cells):
         name = cell_name(cell)
@@ -249,7 +247,6 @@ def _answer_indices(named: Mapping[str, Cell], cells: list[Cell]) -> frozenset[i
 
 
 def _missing_names(master: list[Cell], present: Collection[str]) -> dict[str, list[str]]:
-    """Return the missing names, by the present name that they follow, or "" at the top."""
     missing: dict[str, list[str]] = {}
     last = ""
     for cell in master:
@@ -262,7 +259,6 @@ def _missing_names(master: list[Cell], present: Collection[str]) -> dict[str, li
 
 
 def _master_cell(master: Cell, cell: Cell) -> Cell:
-    """Return the *master* cell, with the text of the student's *cell* if it is an answer."""
     merged = copy.deepcopy(master)
     if master["metadata"]["nbgrader"]["solution"]:
         merged |= _sanitized_text(master["cell_type"], cell)

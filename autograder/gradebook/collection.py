@@ -47,37 +47,25 @@ class Collection:
 
     def write(self, found: FoundSubmissions, *, again: bool = False) -> tuple[int, list[str]]:
         """Write each of *found*, *again* if collected before; return their number, and remarks."""
-        remarks = self.remarks(found)
-        written = 0
+        late = [work.student for work in found.works if work.is_late]
+        remarks = no_effect(self._setup.late, self.stage.name, late)
+        if late and self._due is None:
+            remarks = [no_due_date(self.stage.name)]
+        coursedir, written = self._setup.coursedir, 0
         for work in found.works:
-            folder = self.folder(work.student)
+            step = coursedir.submitted_directory
+            folder = Path(coursedir.format_path(step, work.student, self.stage.name))
             if folder.exists() and not again:
                 remarks.append(f"{work.student}: collected before, not replaced (--again)")
                 continue
             try:
                 with replacing_folder(folder) as new:
-                    write_work(new, work, self.stamp(work))
+                    stamp = late_stamp(self._due) if work.is_late and self._due else ""
+                    write_work(new, work, stamp)
                 written += 1
             except OSError as error:
                 remarks.append(f"{work.student}: could not be written ({reason(error)})")
         return written, remarks
-
-    def remarks(self, found: FoundSubmissions) -> list[str]:
-        """Return a remark if submissions are marked as late and no penalty can follow."""
-        late = [work.student for work in found.works if work.is_late]
-        if late and self._due is None:
-            return [no_due_date(self.stage.name)]
-        return no_effect(self._setup.late, self.stage.name, late)
-
-    def folder(self, student: str) -> Path:
-        """Return the student's folder below ``submitted/``."""
-        coursedir = self._setup.coursedir
-        step = coursedir.submitted_directory
-        return Path(coursedir.format_path(step, student, self.stage.name))
-
-    def stamp(self, work: StudentWork) -> str:
-        """Return the text for ``timestamp.txt`` if *work* is marked as late, otherwise ""."""
-        return late_stamp(self._due) if work.is_late and self._due else ""
 
 
 def write_work(folder: Path, work: StudentWork, stamp: str = "") -> None:

@@ -43,7 +43,6 @@ class BuiltAssignment(GenerateAssignment):
             raise NbGraderException(str(error)) from error
 
     def _build(self, course: Course, stage: Stage) -> None:
-        """Write the files for students, and register the lab in the gradebook."""
         setup = NbgraderSetup(self.config, self.coursedir)
         if not (self.create_assignment or self.no_database):
             self._require_assignment(setup, stage)
@@ -57,7 +56,6 @@ class BuiltAssignment(GenerateAssignment):
         self.set_permissions(stage.name, ".")
 
     def _require_assignment(self, setup: NbgraderSetup, stage: Stage) -> None:
-        """Raise ``UsageError`` if the gradebook does not have the assignment."""
         with setup.gradebook() as book:
             try:
                 book.find_assignment(stage.name)

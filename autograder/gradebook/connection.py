@@ -115,7 +115,6 @@ _DRIVER_ADVICE = (
 
 
 def _url(address: str) -> sqlalchemy.engine.URL:
-    """Parse the *address* of a database; raise ``UsageError``, without the address, if it fails."""
     try:
         return sqlalchemy.engine.make_url(address)
     except (sqlalchemy.exc.ArgumentError, ValueError):

@@ -77,7 +77,6 @@ class SandboxedAutograde(Autograde):
         raise UsageError(msg)
 
     def _find_folders(self) -> dict[str, Path]:
-        """Return the submitted folders by student; raise ``NbGraderException`` if none is found."""
         stage, chosen = self.coursedir.assignment_id, self.coursedir.student_id
         pattern = self._format_source(re.escape(stage), "(?P<student>.*)", escape=True)
         folders = {
@@ -92,7 +91,6 @@ class SandboxedAutograde(Autograde):
         return folders
 
     def _grade(self, course: Course, stage: Stage, folders: Mapping[str, Path]) -> None:
-        """Grade and store the due submissions; raise ``NbGraderException`` if one fails."""
         from autograder.grading.grade import grade  # noqa: PLC0415  # imports torch
 
         setup = NbgraderSetup(self.config, self.coursedir)
@@ -153,7 +151,6 @@ class SandboxedAutograde(Autograde):
         return False
 
     def _require_student(self, setup: NbgraderSetup, student: str) -> None:
-        """Raise ``UsageError`` if *student* is unknown and students may not be created."""
         if self.create_student:
             return
         with setup.gradebook() as book:

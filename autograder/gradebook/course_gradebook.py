@@ -108,7 +108,6 @@ def _time(text: str, due: dt.datetime, zone: dt.tzinfo) -> dt.datetime:
 
 
 def _submission(book: Gradebook, assignment: Assignment, student: str) -> Any:
-    """Return the student's row, which is added if nothing has been submitted yet."""
     keys = {"assignment_id": assignment.id, "student_id": student}
     row = book.db.query(SubmittedAssignment).filter_by(**keys).one_or_none()
     if row is None:

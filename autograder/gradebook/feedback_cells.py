@@ -50,7 +50,6 @@ class ShortenFeedback(NbGraderPreprocessor):
         return nb, resources
 
     def _lessons(self, stage: str) -> frozenset[tuple[str, str]]:
-        """Return the kind and text of each lesson cell of *stage*; empty without a readable lab."""
         course = load(Path(self.config.CourseDirectory.root))
         known = {item.name: item for item in course.stages}
         try:

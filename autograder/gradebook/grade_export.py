@@ -81,8 +81,6 @@ def with_zeros(grades: GradeTable, due: Mapping[str, str]) -> GradeTable:
 
 
 class _GradedCell(NamedTuple):
-    """Describes a graded cell of a lab."""
-
     stage: str
     name: str
     max_points: float
@@ -141,7 +139,6 @@ def names_of_gradebook(book: Gradebook) -> dict[str, str]:
 
 
 def _cells(book: Gradebook) -> dict[str, _GradedCell]:
-    """Return every graded cell, by its id in the database."""
     return {
         cell.id: _GradedCell(assignment.name, cell.name, cell.max_score, cell.name not in by_hand)
         for assignment in book.db.query(Assignment)
@@ -182,7 +179,6 @@ def _grades(
 
 
 def _waiting_remark(stage: str, counts: Mapping[str, int]) -> str:
-    """Return a sentence on the answers that wait in *stage*; *counts* are by student."""
     count = sum(counts.values())
     answers = "1 answer waits" if count == 1 else f"{count} answers wait"
     names = in_sentence(sorted(counts))
@@ -190,7 +186,6 @@ def _waiting_remark(stage: str, counts: Mapping[str, int]) -> str:
 
 
 def _comments(book: Gradebook) -> dict[str, dict[str, str]]:
-    """Read the instructor's comments by submission and cell."""
     query = (
         book.db.query(SubmittedNotebook.assignment_id, BaseCell.name, Comment.manual_comment)
         .join(Comment, Comment.notebook_id == SubmittedNotebook.id)

@@ -188,7 +188,6 @@ def outdated_grades(book: Gradebook, coursedir: CourseDirectory) -> Iterator[str
 
 
 def _graded_by(lab: Path) -> dict[str, float]:
-    """Return the points of each graded cell of an autograded *lab*; empty if it can't be read."""
     try:
         cells = _nbgrader_metadata(msgspec.json.decode(lab.read_bytes()))
         graded = (facts for facts in cells if facts["grade"] or facts["task"])
@@ -246,7 +245,6 @@ def _is_registered(book: Gradebook, stage: str, master: Notebook) -> bool:
 
 
 def _kinds(master: Notebook) -> set[tuple[str, str]]:
-    """Return pairs of a cell's name and a kind of row that nbgrader stores for the cell."""
     cells = list(_nbgrader_metadata(master))
     kinds = {(facts["grade_id"], kind) for facts in cells for kind in _KINDS if facts[kind]}
     return kinds | {(facts["grade_id"], "source") for facts in cells}

@@ -174,7 +174,6 @@ def _keeping_labs(book: Gradebook) -> Iterator[None]:
 
 
 def _changed_cells(earlier: Path, notebook: Notebook) -> frozenset[str]:
-    """Return the names of the graded cells that differ from the *earlier* autograded notebook."""
     try:
         before = lab_notebook.decode(earlier.read_bytes())
     except (OSError, ValueError, KeyError, TypeError):  # missing, or not a valid notebook

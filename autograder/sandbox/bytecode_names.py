@@ -373,14 +373,12 @@ def bindings(statement: ast.stmt, code: CodeType, *, is_nested: bool) -> Iterato
 
 
 def _bound_in(code: CodeType) -> dict[str, str]:
-    """Map the names of the module that *code* binds to the dotted names of imported objects."""
     parts = operations(code)
     names = {str(one.value): "" for one in parts if one.kind == BIND and one.value != "__doc__"}
     return names | {name: dotted for name, dotted, _ in imports(parts) if name in {*names, STAR}}
 
 
 def _values(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the names that *statement* assigns a value; displays of equal length bind in pairs."""
     if not isinstance(statement, ast.Assign | ast.AnnAssign) or statement.value is None:
         return
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]

@@ -60,7 +60,6 @@ class CallCounters:
             yield
 
     def _watched(self, start: _Function) -> _Function:
-        """Wrap *start*, which starts a thread, so that the thread counts its own calls."""
 
         def start_watched(function: _Function, *args: object, **kwargs: object) -> object:
             def run(*inner_args: object, **inner_kwargs: object) -> object:

@@ -69,7 +69,6 @@ def confine(policy: SandboxPolicy, parent: int) -> None:
 
 
 def _apply_process_isolation(policy: SandboxPolicy, parent: int) -> None:
-    """Apply the limits that work on every system and can't fail."""
     _start_session()
     end_with_parent(parent)  # on Linux; on other systems the fork server ends its workers
     os.umask(0o077)
@@ -115,7 +114,6 @@ def _mount_private_folder(policy: SandboxPolicy) -> tuple[Path, ...]:
 
 
 def _start_session() -> None:
-    """Start a new session, so that the terminal sends Ctrl-C to the supervisor only."""
     if sys.platform != "win32":
         with contextlib.suppress(PermissionError):  # it already leads a process group
             os.setsid()
@@ -167,7 +165,6 @@ def _reach_by_descriptor(folders: Iterable[str]) -> None:
 
 
 def _replace_paths(folder: str, reached: str) -> None:
-    """Replace *folder* with *reached* in the paths of imports and in the environment."""
     for paths in (sys.path, *_closed_search_paths()):
         for index, path in enumerate(paths):
             if path == folder or path.startswith(f"{folder}/"):
@@ -194,7 +191,6 @@ def _closed_search_paths() -> tuple[list[str], ...]:
 
 
 def _self_test() -> None:
-    """Raise ``SandboxError`` if a forbidden operation succeeds."""
     forbidden: dict[str, Callable[[], object]] = {
         "Landlock": lambda: list(Path("/").iterdir()),
         "the system-call filter": lambda: os.nice(0),

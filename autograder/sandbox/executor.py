@@ -235,7 +235,6 @@ class RequestExecutor:
         self._problems.files.add(label)
 
     def _label(self, number: int) -> str:
-        """Return the name of a cell in tracebacks."""
         return f"cell {number}" if self._notebook else f"{self._name}.py"
 
     def _read_parts(self, cells: tuple[bytes, ...]) -> tuple[SourceParts, ...]:
@@ -373,7 +372,6 @@ def _gradients(call: Call) -> object:
 
 
 def _operators(call: Call) -> object:
-    """Call the target, and return counts of the functions, operators and products that ran."""
     counters = call.executor.counters
     with counters.counting():
         call.target(*call.args, **call.kwargs)
@@ -411,7 +409,6 @@ VERBS: Final[Mapping[Verb, Callable[[Call], object]]] = MappingProxyType(
 def _backward(
     output: object, cotangents: object, leaves: dict[str, Tensor]
 ) -> dict[str, Tensor | None]:
-    """Return the gradients by name; ``None`` for a leaf that gets none."""
     gradients: dict[str, Tensor | None] = dict.fromkeys(leaves)
     wanted = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
     parts = _parts(output, cotangents)

@@ -81,7 +81,6 @@ def main(controls: list[int]) -> None:
 
 
 def _serve_all(controls: list[int]) -> None:
-    """Serve the clients until all have disconnected."""
     workers: set[int] = set()
     sockets = {fd: socket.socket(fileno=fd) for fd in controls}
     for control in sockets.values():
@@ -142,7 +141,6 @@ def _use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> Non
 
 
 def _answer_all(*requests: Request) -> None:
-    """Answer *requests* as a worker does; raise ``RuntimeError`` for one that has a problem."""
     executor = RequestExecutor("warm_up", notebook=False, max_bytes=MAX_CONTROL)
     for request in requests:
         batch = protocol.unpack(protocol.BATCHES, protocol.pack(Batch((request,))))

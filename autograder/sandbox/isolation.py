@@ -143,7 +143,6 @@ def missing_feature(abi: int) -> str:
 
 
 def _closed_path() -> str:
-    """Return a folder or file of Python that other users can't read; empty if there is none."""
     roots = [Path(root).resolve() for root in readable_roots()]
     loaded = (getattr(sys.modules.get(name), "__file__", None) for name in _SAMPLE)
     for path in (*roots, *(Path(file).resolve() for file in filter(None, loaded))):

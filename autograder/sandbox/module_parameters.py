@@ -85,7 +85,6 @@ def require_tensor(value: object) -> Tensor:
 
 
 def _added(module: nn.Module, name: str, value: Tensor) -> nn.Parameter | None:
-    """Add parameter *name* with *value* if its layer has ``None`` in that place."""
     layer_name, _, own_name = name.rpartition(".")
     layer = dict(module.named_modules()).get(layer_name)
     if getattr(layer, own_name, value) is not None:

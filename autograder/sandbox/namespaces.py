@@ -194,7 +194,6 @@ def _stop_access_times() -> None:
 
 
 def _fork_as_root() -> int:
-    """Fork while new children of this process belong to a new namespace."""
     own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     syscalls.unshare(NEW_PROCESSES)
     pid = -1

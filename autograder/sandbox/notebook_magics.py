@@ -65,7 +65,6 @@ def plain_python(text: str) -> str:
 
 
 def _statements(text: str) -> Iterator[str]:
-    """Yield the statements of *text*, each with the end of its line."""
     position = 0
     while position < len(text):
         if command := _COMMAND.match(text, position):
@@ -86,7 +85,6 @@ def _statements(text: str) -> Iterator[str]:
 
 
 def _line(text: str, position: int) -> _Line:
-    """Find the end of the statement that begins at *position*."""
     depth, assign, last = 0, -1, position
     for token in _TOKEN.finditer(text, position):
         kind = token.lastgroup
@@ -352,7 +350,6 @@ def _indent(line: str) -> int:
 
 
 def _name(node: ast.stmt) -> str:
-    """Return the name of a definition; empty for any other statement."""
     return str(getattr(node, "name", ""))
 
 

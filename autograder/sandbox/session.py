@@ -310,7 +310,6 @@ class Session:
         return worker, problems
 
     def _leave_out(self, number: int, fault: Fault) -> bool:
-        """Leave statement *number* out of later imports; return False if that can't help."""
         if not 0 < number <= MAX_STATEMENTS or number in self._left_out:
             return False
         if len(self._left_out) == MAX_LEFT_OUT:
@@ -324,7 +323,6 @@ class Session:
         return True
 
     def _with_reason(self, problem: Problem) -> Problem:
-        """Add why a statement was left out."""
         number = problem.statement.number if problem.statement else 0
         if problem.kind != "left-out":
             return problem
@@ -386,7 +384,6 @@ class Session:
         return replace(problem, type="", text="", code="", statement=statement)
 
     def _with_known_lines(self, problem: Problem) -> Problem:
-        """Remove line numbers that the source does not have."""
         statement = problem.statement
         if statement and not self._has_line(statement.place, statement.line or 1):
             statement = replace(statement, place="", line=0)
@@ -395,7 +392,6 @@ class Session:
         return replace(problem, statement=statement, place="", line=0)
 
     def _has_line(self, place: str, line: int) -> bool:
-        """Whether the source has *line*; only cells have their own *place*."""
         cell = re.fullmatch(r"cell ([1-9]\d{0,3})", place)
         if bool(cell) is not self.notebook:
             return False

@@ -142,7 +142,6 @@ class SpawnedWorkers:
         """Do nothing: a spare process started when the last worker ended."""
 
     def _take(self, source: tuple[bytes, ...]) -> _Process:
-        """Return the idle process of *source*, else one that has run no code."""
         process = self._idle.pop(source, None)
         if process is None:
             self._end_idle()
@@ -156,14 +155,12 @@ class SpawnedWorkers:
         return self._spare[0]
 
     def _keep(self, source: tuple[bytes, ...], process: _Process) -> bool:
-        """Keep *process* for the same *source*, and start a spare process for any other source."""
         self._end_idle()
         self._idle[source] = process
         self._prepare()
         return True
 
     def _kill(self, process: _Process) -> int:
-        """Kill *process*, and start a spare one; return the exit code."""
         code = process.kill()
         self._prepare()
         return code

@@ -112,7 +112,6 @@ class StatementRunner:
                 yield Rebinding(name, *self._bound_at[name])
 
     def _futures(self, tree: ast.Module, source: str) -> int:
-        """Return the compiler flags that *tree* sets."""
         imports = [item for item in tree.body if isinstance(item, ast.ImportFrom)]
         futures: list[ast.stmt] = [item for item in imports if item.module == "__future__"]
         try:
@@ -148,7 +147,6 @@ class StatementRunner:
         return FailedStatement(raised, statement.lineno, tuple(names), number=number, ran=ran)
 
     def _raised(self, statement: ast.stmt, source: str, flags: int) -> BaseException | None:
-        """Run *statement*; return the exception that it raises."""
         try:
             code = _compiled(ast.Module([statement], []), source, flags)
             result = eval(code, self._namespace)  # noqa: S307  # running it is this class's purpose
@@ -165,7 +163,6 @@ def _compiled(tree: ast.Module, source: str, flags: int) -> CodeType:
 
 
 def _drop_decorators(statement: ast.stmt, lacking: Collection[str]) -> None:
-    """Remove the decorators that begin with one of the names *lacking*."""
     for node in ast.walk(statement):
         if isinstance(node, _DEFINITION):
             found = node.decorator_list
@@ -180,14 +177,12 @@ def _complete(coroutine: Coroutine[object, None, object]) -> None:
 
 
 def _first_name(node: ast.expr) -> str:
-    """Return the name with which a dotted name or a call begins, or ""."""
     while isinstance(node, ast.Call | ast.Attribute):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
 
 
 def _annotation_names(statement: ast.stmt) -> Iterator[str]:
-    """Yield the names in the annotations of *statement* and of the functions inside it."""
     for node in ast.walk(statement):
         noted = (getattr(node, field, None) for field in ("annotation", "returns"))
         for annotation in filter(None, noted):

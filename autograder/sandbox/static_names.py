@@ -205,8 +205,6 @@ def defines_nothing(known: Sequence[Definition]) -> bool:
 
 
 class _Source:
-    """Reads the definitions in the statements of one source."""
-
     def __init__(self, statements: Sequence[ast.stmt]) -> None:
         self._left = MAX_NAMES
         self._statements = statements[:MAX_STATEMENTS]
@@ -266,7 +264,6 @@ class _Source:
         return self._read[id(code)]
 
     def _mentions(self, code: CodeType) -> dict[str, Mention]:
-        """Join the mentions of each name; the first one has the line."""
         found: dict[str, Mention] = {}
         for one in mentions(code, self._names):
             line, name, is_called, is_set = found.setdefault(one.name, one)
@@ -306,7 +303,6 @@ class _Source:
         return Definition(ODD, 1, tuple(uses), assigned=True)
 
     def _passed_on(self) -> tuple[Use, ...]:
-        """Return the names that are passed to other code."""
         found = {use.name: use for node, code in self._code for use in self._passed(node, code)}
         return tuple(islice(found.values(), self._left))
 

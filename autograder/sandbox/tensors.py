@@ -66,7 +66,6 @@ def tensor_bytes(tensor: Tensor) -> bytes:
 
 
 def _unsupported_kind(tensor: Tensor, max_bytes: int) -> str:
-    """Return the reason why *tensor* can't be sent; empty if it can."""
     if type(tensor) not in {Tensor, torch.nn.Parameter}:
         return f"a subclass of torch.Tensor ({type(tensor).__name__[:80]})"
     if tensor.layout is not torch.strided:

@@ -75,7 +75,6 @@ def respond(executor: RequestExecutor, number: int, body: bytes, max_bytes: int)
 
 
 def _report(message: int, number: int) -> None:
-    """Report that statement *number* of the module starts."""
     if number <= MAX_STATEMENTS:
         write(CONNECTION, framed(b"", message, number))
 

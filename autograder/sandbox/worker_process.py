@@ -275,7 +275,6 @@ class Worker:
         return data
 
     def _wait(self, deadline: CpuDeadline, *, to_send: bool) -> None:
-        """Wait for the worker, and read its output meanwhile."""
         while True:
             remaining = deadline.remaining()
             if remaining <= 0:

@@ -230,7 +230,6 @@ def _size(members: Sequence[zipfile.ZipInfo]) -> int:
 
 
 def _unsafe(member: zipfile.ZipInfo) -> str:
-    """Return why *member* makes the archive unsafe; empty if it does not."""
     name = member.orig_filename.replace("\\", "/")
     largest = max(RATIO_FLOOR, MAX_RATIO * member.compress_size)
     reasons = {

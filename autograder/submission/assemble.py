@@ -244,7 +244,6 @@ def _may_hold(module: SubmittedFile, stage: Stage) -> bool:
 
 
 def _mentions_exercise(cells: Sequence[bytes], stage: Stage) -> bool:
-    """Return whether *cells* contain the name of an exercise, so that they may define it."""
     names = "|".join(re.escape(exercise.name) for exercise in stage.exercises)
     return any(re.search(rf"\b(?:{names})\b".encode(), cell) for cell in cells)
 
@@ -292,7 +291,6 @@ def _may_concern(fault: str, stage: Stage, resolver: StageResolver) -> bool:
 def _for_no_stage(
     work: StudentWork, unmatched: list[SubmittedFile], resolver: StageResolver
 ) -> Submission:
-    """Return a submission that reports why no stage can be graded."""
     if work.faults:
         problem = work.faults[0]
     elif resolver.default_stage:

@@ -146,7 +146,6 @@ class Recognizer:
         return [self._vote(platform, entry) for entry in self._entries]
 
     def _vote(self, platform: Source, entry: Entry) -> bool | None:
-        """Return whether *entry* fits *platform*; None if it abstains."""
         if self._parse(platform, entry):
             return platform != "nbgrader" or holds_stages(entry, self._resolver) or None
         may_be_note = platform in _FOLDERS and entry.kind == "other"
@@ -226,7 +225,6 @@ def _plain_owner(entry: Entry) -> list[ParsedName]:
 
 
 def _shown(names: Sequence[str]) -> str:
-    """Return two of *names*, safe to print."""
     return " and ".join(map(visible, names[:2]))
 
 
@@ -319,7 +317,6 @@ class ClassDivision:
         )
 
     def _claims(self) -> _Claims:
-        """Return the entries of each student, except those that are set aside."""
         owned = [(entry, self._download.owners(entry)) for entry in self._download.entries]
         parsed = [name for _, names in owned for name in names]
         self._require_right_files(parsed)
@@ -338,7 +335,6 @@ class ClassDivision:
         return _by_number(claims)
 
     def _doubt(self, entry: Entry, names: Sequence[ParsedName]) -> str:
-        """Return why the owner of *entry* is unclear; empty if it is clear."""
         if not names:
             title = TITLES.get(self._download.platform, "")
             return f"{title} does not make such names." if entry.is_work else ""
@@ -354,7 +350,6 @@ class ClassDivision:
         )
 
     def _remarks_on(self, parsed: Sequence[ParsedName]) -> Iterator[str]:
-        """Yield remarks on how the names in the download became ids."""
         if prefix := self._download.prefix:
             yield (
                 f"The ids are the logins after {visible(prefix)}, as GitHub Classroom names "
@@ -376,7 +371,6 @@ class ClassDivision:
             )
 
     def _absent(self, claims: Mapping[str, object]) -> Iterator[str]:
-        """Yield a sentence about the students of the roster for whom nobody submitted anything."""
         groups, people = self._options.groups, self._roster.people
         members = ((one, groups and groups.find(one.student, one.number)) for one in people)
         group_of = {one.student: member.group if member else "" for one, member in members}
@@ -427,7 +421,6 @@ def _by_number(claims: _Claims) -> _Claims:
 
 
 def _are_of_one(entries: Sequence[Named]) -> bool:
-    """Return whether *entries* all belong to one student."""
     owners = {
         replace(name, file="", is_late=False, is_typed=False, upload=0) for _, name in entries
     }
@@ -436,7 +429,6 @@ def _are_of_one(entries: Sequence[Named]) -> bool:
 
 
 def _belong_together(entries: Sequence[Entry]) -> bool:
-    """Return whether *entries* can be one submission: module and notebook, or folder and zip."""
     kinds = [entry.kind for entry in entries]
     suffixes = [PurePosixPath(entry.name).suffix.lower() for entry in entries]
     is_code = set(kinds) == {"code"} and len(set(suffixes)) == len(suffixes)

@@ -130,7 +130,6 @@ def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage
 def _one(
     path: Path, resolver: StageResolver, options: FindOptions, *, is_file: bool
 ) -> FoundSubmissions:
-    """Return the submissions of the one student at *path*."""
     roster = options.roster
     if folder := _below_submitted(path, resolver):
         parsed = parse_download_name(folder)
@@ -173,7 +172,6 @@ def _below_submitted(path: Path, resolver: StageResolver) -> str:
 
 
 def _packed(path: Path, resolver: StageResolver, options: FindOptions) -> list[Entry]:
-    """Return the entries of the zip at *path*; raise ``UnusableFile`` if it can't be read."""
     roster = options.roster
 
     def is_student(entry: Entry) -> bool:
@@ -184,7 +182,6 @@ def _packed(path: Path, resolver: StageResolver, options: FindOptions) -> list[E
 
 
 def _refuse_course(path: Path, stages: Sequence[Stage]) -> None:
-    """Raise ``UsageError`` if *path* is a course or contains this course."""
     is_course = (path / COURSE_FILE).is_file() and (path / "tests" / "hidden").is_dir()
     if is_course or any(path in stage.root.resolve().parents for stage in stages[:1]):
         msg = (
@@ -221,7 +218,6 @@ def _is_file(path: Path) -> bool:
 
 
 def _student_of_file(path: Path, resolver: StageResolver) -> ParsedName:
-    """Return the student by the file's name, or by a folder if the file is named after a stage."""
     parsed = parse_download_name(path.name)
     if parsed.platform:
         return parsed

@@ -107,7 +107,6 @@ def as_module(
 
 
 def _without(stub: str, names: Collection[str]) -> str:
-    """Return *stub* without the definitions of *names*."""
     lines = lines_of(stub)
     spans = [span for name in names if (span := span_of(stub, name))]
     for first, last in sorted(spans, reverse=True):

@@ -161,7 +161,6 @@ def find_lab(stage: Stage, files: Sequence[SubmittedFile]) -> SubmittedFile | No
 
 
 def _latest(files: Iterable[SubmittedFile], suffix: str) -> list[SubmittedFile]:
-    """Return the *files* with *suffix*, without those that have a newer upload."""
     return [file for file in files if file.suffix == suffix and not is_earlier(file)]
 
 

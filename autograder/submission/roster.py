@@ -313,7 +313,6 @@ def person_of_nbgrader(row: Mapping[str, str], id_column: str = "id") -> Person 
 
 
 def _unique(people: Iterable[Person], file: Path) -> Iterator[Person]:
-    """Yield *people*; raise ``UsageError`` if two have the same id or number."""
     people = list(people)
     for values in ([item.student for item in people], [item.number for item in people]):
         twice = [value for value, count in Counter(filter(None, values)).items() if count > 1]

@@ -89,7 +89,6 @@ def guesses_in(lab: bytes) -> list[Prediction]:
 
 
 def _guesses(cells: list[dict[str, Any]]) -> Iterator[Prediction]:
-    """Yield the guesses that the *cells* show."""
     for cell in cells:
         if PREDICT in cell["source"]:
             for output in cell["outputs"] or []:
@@ -238,7 +237,6 @@ def _is_only_code(
 def _unchanged(
     names: Collection[str], released: Sequence[dict[str, Any]], cells: Sequence[dict[str, Any]]
 ) -> frozenset[str]:
-    """Return the answers *names* whose cells in *cells* are all empty or as *released*."""
     given = {cell_name(cell): cell["source"].strip() for cell in released}
     texts: dict[str, set[str]] = {}
     for cell in cells:

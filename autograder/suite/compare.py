@@ -108,7 +108,6 @@ def _holds_tensor(value: object) -> bool:
 
 
 def _has_entries(actual: object, expected: Any, what: str) -> None:
-    """Fail the check unless *actual* is a collection with the entries of *expected*."""
     kind, kinds = next(item for item in CONTAINERS.items() if isinstance(expected, item[1][0]))
     given: Any = actual
     if not issubclass(type(actual), kinds):
@@ -129,7 +128,6 @@ def _has_entries(actual: object, expected: Any, what: str) -> None:
 
 
 def _is_equal(actual: object, expected: Any, what: str) -> None:
-    """Fail the check unless *actual* equals a value without noise: int, bool, text or None."""
     given: Any = actual
     if type(expected) is int and isinstance(actual, Tensor) and not actual.ndim:
         given = actual.item()
@@ -172,7 +170,6 @@ def alike(left: object, right: object) -> bool:
 
 
 def _bound(wanted: Tensor) -> Tensor:
-    """Return how far an answer may be from each computed value."""
     return PROBE_ATOL + PROBE_RTOL * wanted.abs().nan_to_num(0, 0, 0)
 
 
@@ -241,7 +238,8 @@ def number(actual: object, what: str = "The result") -> float:
 
 def number_agrees(actual: object, expected: float, what: str = "The result") -> None:
     """Fail the check unless *actual* equals a computed number up to float32 noise."""
-    _near(actual, expected, PROBE_ATOL + PROBE_RTOL * abs(expected), what, NOISE)
+    bound = PROBE_ATOL + PROBE_RTOL * abs(expected)
+    matches_printed_number(actual, expected, bound, what, noise=NOISE)
 
 
 def matches_printed_number(
@@ -253,21 +251,10 @@ def matches_printed_number(
     noise: float = PRINTED_NOISE,
 ) -> None:
     """Fail the check unless *actual* is within *atol* of a printed or exact number."""
-    _near(actual, expected, atol, what, noise, decimals)
-
-
-def _near(
-    actual: object,
-    expected: float,
-    bound: float,
-    what: str,
-    noise: float,
-    decimals: int = SHOWN_DECIMALS,
-) -> None:
     answer = number(actual, what)
     apart = abs(answer - expected)
-    note_margin(torch.tensor(apart), torch.tensor(bound), torch.tensor(expected), noise)
-    if math.isnan(answer) or apart > bound:
+    note_margin(torch.tensor(apart), torch.tensor(atol), torch.tensor(expected), noise)
+    if math.isnan(answer) or apart > atol:
         is_whole = answer.is_integer() and expected.is_integer()
         shown = 0 if is_whole else max(decimals, SHOWN_DECIMALS)
         sentence = f"{what} is {answer:.{shown}f}; it should be {expected:.{shown}f}."
@@ -338,7 +325,6 @@ def _close(
 
 
 def _is_whole(values: Tensor) -> bool:
-    """Whether all numbers in *values* are whole or infinite."""
     return not values.is_complex() and torch.equal(values, values.round())
 
 

@@ -116,7 +116,6 @@ class LocalChannel:
         return replies
 
     def _answers_in_time(self, requests: Sequence[Request]) -> list[Reply]:
-        """Answer *requests* until the time is used up, at least the first one."""
         replies: list[Reply] = []
         try:
             # Together, because setting a limit is slow.
@@ -148,7 +147,6 @@ class LocalChannel:
             raise MemoryError
 
     def _seconds_for(self, requests: Sequence[Request]) -> float:
-        """Return the time limit of *requests*, which is shorter after a first overrun."""
         if self._right is None:
             return SOLUTION_SECONDS
         if any(request.verb == "run" for request in requests):

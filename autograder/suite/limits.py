@@ -129,8 +129,6 @@ Interrupt = Callable[[FrameType | None], None]
 
 
 class _Alarm:
-    """An interrupt, and when it is due."""
-
     def __init__(self, interrupt: Interrupt, processor: float, clock: float, again: float) -> None:
         self._interrupt = interrupt
         self._again = again

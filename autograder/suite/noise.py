@@ -140,7 +140,6 @@ def _of_numbers(left: float, right: float, scale: float) -> Agreement:
 
 
 def _finite(values: Sequence[Any]) -> list[float]:
-    """Return the absolute values of the finite numbers."""
     return [abs(one) for one in values if isinstance(one, float) and math.isfinite(one)]
 
 

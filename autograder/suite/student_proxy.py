@@ -400,7 +400,6 @@ def _accident(raised: Raised, name: str, args: tuple[Any, ...]) -> Notice:
 
 
 def _shown(arg: Any) -> str:
-    """Describe an argument by its shape, its length or its value; empty for a module."""
     if isinstance(arg, Tensor):
         return f"a tensor {tuple(arg.shape)}"
     if isinstance(arg, RemoteModule):

@@ -190,7 +190,6 @@ def _names(axes: int) -> list[tuple[str, str, str]]:
 
 
 def _group(hits: Flags, one: str, many: str, end: str) -> _Place | None:
-    """Return the place on an axis whose entries *hits* are wrong, if they form a group."""
     size, wrong, rest = len(hits), hits.nonzero()[0].tolist(), (~hits).nonzero()[0].tolist()
     if not rest:
         return None
@@ -263,7 +262,6 @@ def first_wrong_part(
 
 
 def _window(index: int, size: int) -> slice:
-    """Return at most MAX_SIDE entries of an axis of *size*, with the one at *index*."""
     start = 0 if index < MAX_SIDE else min(index, size - MAX_SIDE)
     return slice(start, min(size, start + MAX_SIDE))
 

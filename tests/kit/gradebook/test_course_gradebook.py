@@ -112,7 +112,7 @@ def test_late_marks_that_no_penalty_can_reach_are_a_remark(
     download.mkdir()
     (download / "adalovelace_LATE_11_501_tiny.py").write_text(SOLUTION)
     found = find(download, course.stages)
-    collected = CourseGradebook(course).collection(course.stage(STAGE)).remarks(found)
+    _, collected = CourseGradebook(course).collection(course.stage(STAGE)).write(found)
     marked = work(stamp=b"2026-11-01 10:00:01 UTC")
     graded_remarks = write(graded(Scale=0, double=0), ada=marked).remarks
 
