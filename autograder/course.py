@@ -52,6 +52,16 @@ GUIDE = "START_HERE.md"  # a guide for students to all stages, next to the stage
 MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")  # around the code that students write
 
 
+class FilePath:
+    """A path of a stage or a course, from a text with its other attributes."""
+
+    def __init__(self, form: str) -> None:
+        self._form = form
+
+    def __get__(self, owner: object, _type: object = None) -> Path:
+        return Path(self._form.format(owner))
+
+
 class Stage(msgspec.Struct, frozen=True, dict=True):
     """Describes a stage of a course, and the paths of its files."""
 
@@ -76,45 +86,29 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
         """The exercises, in the order in which students solve them."""
         return self.file.exercise
 
-    @property
-    def solution(self) -> Path:
-        """The solution, which is the instructor's complete module."""
-        return self.root / "solutions" / self.name / f"{self.module}.py"
+    source = FilePath("{0.root}/source/{0.name}")  # authored: lab, stage.toml and hints
+    # What students receive, built by `release`: nbgrader's release directory.
+    assignment = FilePath("{0.root}/" + ASSIGNMENTS + "/{0.name}")
+    hidden = FilePath("{0.root}/tests/hidden/{0.name}")  # the folder of the hidden suite
+    solution = FilePath("{0.root}/solutions/{0.name}/{0.module}.py")  # the complete module
+    lab = FilePath("{0.source}/" + LAB)  # the guided notebook; a stage may have none
+    stub = FilePath("{0.assignment}/{0.module}.py")  # the module as students receive it
+    public_suite = FilePath("{0.assignment}/" + PUBLIC_SUITE)
+    records = FilePath("{0.assignment}/" + RECORDS)  # results of right and wrong programs
+    mistakes = FilePath("{0.assignment}/" + MISTAKES)  # sentences about the misconceptions in them
+    hidden_suite = FilePath("{0.hidden}/test_{0.module}.py")  # determines the grade
+    misconceptions = FilePath("{0.hidden}/misconceptions.py")  # wrong solutions
 
-    @property
-    def source(self) -> Path:
-        """The folder of the authored files for students: lab, ``stage.toml`` and hints."""
-        return self.root / "source" / self.name
-
-    @property
-    def stub(self) -> Path:
-        """The module as students receive it, built by ``release``."""
-        return self.assignment / f"{self.module}.py"
-
-    @property
-    def public_suite(self) -> Path:
-        """The suite that students run on their own machine, built by ``release``."""
-        return self.assignment / PUBLIC_SUITE
-
-    @property
-    def records(self) -> Path:
-        """The results of the solution and of wrong programs in the public suite."""
-        return self.assignment / RECORDS
-
-    @property
-    def mistakes(self) -> Path:
-        """The sentences about the misconceptions in the records, built by ``release``."""
-        return self.assignment / MISTAKES
+    # Files of all stages, of which a course may have none.
+    rules = FilePath("{0.root}/tests/hidden/rules.toml")  # for student code
+    ready_made = FilePath("{0.root}/tests/hidden/" + READY_MADE_FILE)  # what checks forbid
+    shared_fixtures = FilePath("{0.root}/tests/hidden/conftest.py")
+    documented = FilePath("{0.root}/tests/hidden/documented.toml")  # the documented tensors
 
     @property
     def minutes(self) -> int:
         """The estimated minutes for the whole stage; 0 if they are unknown."""
         return self.file.minutes or sum(one.minutes for one in self.exercises)
-
-    @property
-    def lab(self) -> Path:
-        """The guided notebook of the stage; a stage may have none."""
-        return self.source / LAB
 
     @cached_property
     def written_answers(self) -> dict[str, float]:
@@ -130,49 +124,9 @@ class Stage(msgspec.Struct, frozen=True, dict=True):
         return {one["grade_id"]: float(one["points"]) for one in answers}
 
     @property
-    def assignment(self) -> Path:
-        """The folder that students receive, built by ``release``: nbgrader's release directory."""
-        return self.root / ASSIGNMENTS / self.name
-
-    @property
-    def hidden(self) -> Path:
-        """The folder of the hidden suite."""
-        return self.root / "tests" / "hidden" / self.name
-
-    @property
-    def hidden_suite(self) -> Path:
-        """The hidden suite, which determines the grade."""
-        return self.hidden / f"test_{self.module}.py"
-
-    @property
-    def rules(self) -> Path:
-        """The rules for student code in all stages; a course may have none."""
-        return self.root / "tests" / "hidden" / "rules.toml"
-
-    @property
-    def ready_made(self) -> Path:
-        """The lists of ready-made functions that checks forbid; a course may have none."""
-        return self.root / "tests" / "hidden" / READY_MADE_FILE
-
-    @property
-    def shared_fixtures(self) -> Path:
-        """The fixtures that the hidden suites of all stages share; a course may have none."""
-        return self.root / "tests" / "hidden" / "conftest.py"
-
-    @property
-    def documented(self) -> Path:
-        """The file with the documented tensors of the course."""
-        return self.root / "tests" / "hidden" / "documented.toml"
-
-    @property
     def variants(self) -> tuple[Path, ...]:
         """Correct modules that are written differently from the solution."""
         return tuple(sorted((self.hidden / "variants").glob("*.py")))
-
-    @property
-    def misconceptions(self) -> Path:
-        """The wrong solutions, which the hidden suite must distinguish."""
-        return self.hidden / "misconceptions.py"
 
 
 class Course(msgspec.Struct, frozen=True, dict=True):
@@ -206,15 +160,8 @@ class Course(msgspec.Struct, frozen=True, dict=True):
         """The time zone in which times are printed and, without a zone, read."""
         return zone_named(self.file.timezone) or UTC
 
-    @property
-    def documented(self) -> Path:
-        """The file with the documented tensors of the course."""
-        return self.root / "tests" / "hidden" / "documented.toml"
-
-    @property
-    def shared_source(self) -> Path:
-        """The modules and data that the course gives to labs and learners; it may have none."""
-        return self.root / "source" / SHARED
+    documented = FilePath("{0.root}/tests/hidden/documented.toml")  # the documented tensors
+    shared_source = FilePath("{0.root}/source/" + SHARED)  # what labs share; may be missing
 
     @property
     def shared(self) -> Path:
@@ -233,7 +180,6 @@ class Course(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _by_name(self) -> dict[str, Stage]:
-        """The stages by name, by module and by number."""
         return {
             name: stage
             for stage in reversed(self.every_stage)  # so that the first of two wins
@@ -284,15 +230,7 @@ class Course(msgspec.Struct, frozen=True, dict=True):
 class _HandoutStage(Stage, frozen=True, dict=True):
     """Describes a stage outside a course: all its files are in the student's own folder."""
 
-    @property
-    def source(self) -> Path:
-        """The student's folder."""
-        return self.root
-
-    @property
-    def assignment(self) -> Path:
-        """The student's folder."""
-        return self.root
+    source = assignment = FilePath("{0.root}")
 
 
 class Handout(Course, frozen=True, dict=True):
@@ -332,20 +270,6 @@ def handout(folder: Path) -> Handout:
     """Read the stage in *folder*, which needs no ``course.toml``."""
     root = folder.resolve()
     return _handout(root, (root.name,))
-
-
-def received(folder: Path) -> Path:
-    """Return the folder that students receive, if *folder* has the authored files of a stage.
-
-    Return any other *folder* as it is.
-    """
-    if is_handout(folder) or not (folder / STAGE_FILE).is_file():
-        return folder
-    try:
-        course = load(find_root(folder))
-    except CourseError:
-        return folder
-    return next((one.assignment for one in course.every_stage if one.source == folder), folder)
 
 
 def installed_handouts() -> Path:
@@ -430,7 +354,6 @@ def course_secret(root: Path) -> bytes:
 
 
 def _read_stage_file(folder: Path) -> StageFile:
-    """Read ``stage.toml`` in *folder*, and the hints next to it."""
     file = read_toml(folder / STAGE_FILE, StageFile)
     path = folder / HINTS_FILE
     if not path.is_file():

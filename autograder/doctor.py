@@ -57,7 +57,6 @@ def _worker() -> Finding:
 
 
 def _private_folder(limits: Limits) -> str:
-    """Return a sentence on the files that a submission may write."""
     if namespaces.has_private_folders():
         return f"submissions may write {limits.disk_mib} MiB and {limits.files} files, in memory"
     return (

@@ -158,10 +158,7 @@ def _module_name(error: Exception) -> str:
 
 
 def _says_no_memory(error: BaseException) -> bool:
-    """Whether a system call or a library reports that memory ran out.
-
-    The messages of other exceptions are not searched, because they may quote student code.
-    """
+    """Whether memory ran out, by the error's own type: other messages may quote student code."""
     if isinstance(error, OSError):
         return error.errno == errno.ENOMEM
     by_library = isinstance(error, _RAISED_BY_LIBRARIES)

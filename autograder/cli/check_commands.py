@@ -146,7 +146,6 @@ def hunt(
 
 
 def _number() -> int:
-    """Ask for a number until the learner gives one."""
     while True:
         text = typer.prompt("Your answer")
         if text.strip().isdecimal():

@@ -11,12 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 from autograder.cli.output import tolerate_any_encoding
-from autograder.errors import (
-    AutograderError,
-    UnclearDownloadError,
-    UsageError,
-    library_error,
-)
+from autograder.errors import AutograderError, UnclearDownloadError, UsageError, library_error
 
 # The extra that installs each optional library, by the name under which it is imported.
 EXTRAS: Final = {

@@ -144,7 +144,6 @@ def _gradebook(course: Course | None) -> Iterator[tuple[bool, str]]:
 
 
 def _course_here() -> Course | None:
-    """Return the course that contains the current folder, or None if there is none."""
     try:
         root = find_root(Path.cwd())
     except CourseError:

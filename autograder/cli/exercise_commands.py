@@ -10,12 +10,7 @@ from typer import Argument, Option
 from autograder.cli import inputs, options, output
 from autograder.errors import UsageError
 from autograder.student import copies, learner_folder
-from autograder.student.progress import (
-    Progress,
-    first_open,
-    outdated_lines,
-    progress_lines,
-)
+from autograder.student.progress import Progress, first_open, outdated_lines, progress_lines
 
 app = typer.Typer()
 

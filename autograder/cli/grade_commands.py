@@ -205,7 +205,6 @@ def _find_options(source: Source | None, roster: Roster | None, groups: Path | N
 def _find_submissions(
     course: Course, paths: Sequence[Path], stages: Sequence[Stage], options: FindOptions
 ) -> list[FoundSubmissions]:
-    """Find the submissions at each path, and print what was found."""
     only = stages[0] if len(stages) == 1 else None
     places = find_all(paths, course.stages, only, replace(options, stages=tuple(stages)))
     for place in places:
@@ -227,7 +226,6 @@ def _register(
 
 
 def _require_none_set_aside(places: Sequence[FoundSubmissions]) -> None:
-    """Exit with code 1 if a submission was set aside."""
     if any(place.set_aside for place in places):
         typer.echo("Some submissions were set aside; see above.", err=True)
         raise typer.Exit(1)
@@ -273,11 +271,7 @@ def _with_submissions(
     book: "CourseGradebook | None",
     people: Roster | None,
 ) -> Run:
-    """Return *run* with the submissions at *places*, which are registered in *book*.
-
-    Raises ``UsageError`` if a file of the run can't be written, or if a result is to be removed
-    whose submission is to be graded.
-    """
+    """Return *run* with the submissions at *places*, registered in *book*; refuse a lost result."""
     run.options.require_writable(run.course)
     submissions, writer = LazySubmissions.of(places), None
     both = {(one.student, one.stage) for one in submissions.outlines()} & run.forgotten
@@ -294,7 +288,6 @@ def _with_submissions(
 
 
 def _grade_and_print(run: Run) -> None:
-    """Grade, save and print the results; exit with code 1 if something failed."""
     with run.open_journal() as journal:
         results = _grade(run, journal)
         saved = run.save(results)
@@ -310,7 +303,6 @@ def _grade_and_print(run: Run) -> None:
 
 
 def _grade(run: Run, journal: Journal) -> Results:
-    """Grade the submissions, and show the progress."""
     if not course_secret(run.course.root):
         typer.echo(
             "No course secret is set, so hidden inputs are the same in every public copy "
@@ -340,7 +332,6 @@ def _saying_where_to_go_on(journal: Path | None) -> Iterator[None]:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """Show a progress bar on a terminal, and nothing otherwise."""
     columns = (*ProgressBar.get_default_columns(), MofNCompleteColumn())
     with ProgressBar(*columns, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("grading", total=total)
@@ -357,7 +348,6 @@ def _print_results(course: Course, results: Results, names: Mapping[str, str]) -
 
 
 def _report_faults(results: Results, faults: list[str]) -> None:
-    """Print *faults*; exit with code 1 if there are any, or if the grader itself failed."""
     output.print_remarks(f"✗ {fault}" for fault in faults)
     is_graded = all(score.status is not Status.GRADER_ERROR for score in scores_of(results))
     if not is_graded:

@@ -85,7 +85,6 @@ def canvas(
 
 
 def _require_canvas_header(header: Sequence[str]) -> None:
-    """Raise ``UsageError`` unless *header* is that of a gradebook of Canvas."""
     first = [name.strip() for name in header[:3]]
     if "Section" not in header or (first[:2] != ["Student", "ID"] and first[2:] != ["ID"]):
         shown = line(", ".join(header[:5]), MAX_SENTENCE)
@@ -113,7 +112,6 @@ def _roster_rows(table: CsvTable) -> list[RosterRow]:
 
 
 def _new_rows(grades: GradeTable) -> Iterator[list[str]]:
-    """Yield the rows of a new file with the graded students, as Canvas exports it."""
     graded = grades.graded
     yield [*_INFO, *(csv_text(stage.title, _MAX_TITLE) for stage in graded)]
     yield _row([f"    {POINTS}", "", "", ""], [stage.max_score for stage in graded])
@@ -188,10 +186,7 @@ def _write_score(
 def _factor(
     cells: list[list[str]], at: int, stage: StageColumn, *, to_points: bool
 ) -> tuple[float, tuple[str, ...]]:
-    """Return the factor for scores, or 0 if Canvas has different points, and a remark.
-
-    A column without points gets the points of the stage.
-    """
+    """Return the factor for scores, or 0 if Canvas has different points, and a remark."""
     most = stage.max_score
     if most is None:
         return 1.0, ()

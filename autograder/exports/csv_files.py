@@ -72,7 +72,6 @@ def _student_cells(row: StudentGrades) -> list[str]:
 
 
 def _exercises(grades: GradeTable, stage: StageColumn) -> dict[str, float]:
-    """Return the maximum points of each exercise, in the order of first appearance."""
     known: dict[str, float] = {}
     for _, score in grades.scores(stage.name):
         for name, (_, most) in score.exercises.items():

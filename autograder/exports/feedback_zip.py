@@ -181,11 +181,7 @@ def _by_preference(name: str) -> tuple[int, str]:
 
 
 def _moodle_files(request: FeedbackRequest, chosen: Iterable[str]) -> dict[str, str]:
-    """Return, for each student, the page name with the participant's number.
-
-    The number is at the end of an id that came from Moodle, or in the name of a folder or file in
-    the download.
-    """
+    """Return each student's page name, with the participant's number of the id or the download."""
     students = {student: student for student in chosen}
     for name in request.download:
         parsed = parse_download_name(name.split("/", 1)[0])
@@ -269,7 +265,6 @@ def _page(
     students: Sequence[str],
     score: Score | None,
 ) -> str:
-    """Return the page about *result* for *students*, who submitted together."""
     names = [line(request.name_of(student), MAX_WORD) for student in students]
     return feedback_page(
         course,
@@ -304,7 +299,6 @@ def _nobody(request: FeedbackRequest, students: int, stage: str) -> str:
 
 
 def _pack(pages: Mapping[str, str]) -> bytes:
-    """Return a zip of *pages*, the content by name."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, page in pages.items():

@@ -49,7 +49,6 @@ def final_grade(
 
 
 def _cell(score: Score, name: str) -> CellGrade:
-    """Return the parts of the points of the cell *name*."""
     return score.cells.get(name) or CellGrade(automatic=score.exercises[name][0])
 
 
@@ -96,10 +95,7 @@ def _notes(
 
 
 def _submitted(score: Score, zone: dt.tzinfo) -> tuple[str, str]:
-    """Return when the work was submitted, and how late that was; "" for what is unknown.
-
-    Canvas gives no time, only a mark.
-    """
+    """Return when the work was submitted, if known (Canvas gives only a mark), and how late."""
     time, due, extended = map(parse_time, (score.timestamp, score.duedate, score.extended))
     if time is None or due is None or time <= due:
         return (shown_time(time, zone) if time else ""), ""

@@ -150,8 +150,6 @@ def _scaled_scores(scores: Mapping[str, Score], factors: Mapping[str, float]) ->
 
 
 def _scaled(score: Score, factor: float) -> Score:
-    """Multiply all points of *score*."""
-
     def times(points: float | None) -> float | None:
         return None if points is None else add((points * factor,))
 

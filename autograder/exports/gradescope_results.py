@@ -13,12 +13,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from autograder.exports.export_file import (
-    ExportFile,
-    json_file,
-    single_submission,
-    zero_remarks,
-)
+from autograder.exports.export_file import ExportFile, json_file, single_submission, zero_remarks
 from autograder.reports.plain import check_text
 from autograder.results import FORMAT_VERSION, CheckResult, Outcome, Results, SubmissionResult
 

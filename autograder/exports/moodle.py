@@ -146,11 +146,7 @@ def _roster_rows(table: CsvTable, identifier: int, grade: int) -> list[RosterRow
 
 
 def _renamed(rows: Mapping[str, int], participants: Iterable[RosterRow]) -> dict[str, str]:
-    """Return a remark for each student whose number has a different name in the worksheet.
-
-    The student's name comes from the download from which the id was made, and students may edit it.
-    Without names in the worksheet, there is nothing to compare.
-    """
+    """Return a remark for each student whose number has a different name in the worksheet."""
     by_row = {participant.row: participant for participant in participants}
     remarks = {}
     for student, row in rows.items():
@@ -166,10 +162,7 @@ def _renamed(rows: Mapping[str, int], participants: Iterable[RosterRow]) -> dict
 
 
 def _spellings(student: str) -> Iterator[str]:
-    """Yield the letters of the name in the id *student*, with and without groups before it.
-
-    Moodle may have put a group and a hyphen before the name.
-    """
+    """Yield the letters of the name in the id, also without groups, which end in a hyphen."""
     parts = student.rpartition("_")[0].split("-")
     return filter(None, (_letters("-".join(parts[start:])) for start in range(len(parts))))
 

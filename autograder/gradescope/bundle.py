@@ -177,7 +177,6 @@ def derived_secret(secret: bytes) -> bytes:
 
 
 def _below(root: Path) -> Files:
-    """Return the files below *root*, except hidden and generated files."""
     paths = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
     return {
         name: _read(path)

@@ -60,10 +60,7 @@ class CheckTally:
 
 
 class _Counts:
-    """The sums for one check: x is 1 if it passed, y is the points of all other checks.
-
-    Points are counted in millionths, because sums of whole numbers are exact in any order.
-    """
+    """The sums for one check: x is 1 if it passed, y the other points, exact in millionths."""
 
     def __init__(self, title: str) -> None:
         self.title = title

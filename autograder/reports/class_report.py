@@ -284,7 +284,6 @@ def build_stage_reports(
 def _stage(
     name: str, title: str, pages: Iterable[tuple[str, SubmissionResult]], names: Mapping[str, str]
 ) -> StageReport:
-    """Summarize the results of the stage *name*, each with the name of its page."""
     rows: list[SubmissionRow] = []
     exercises: dict[str, list[bool]] = defaultdict(list)  # whether each is right
     checks, mistakes, files = CheckTally(), MistakeTally(), SameFiles()
@@ -329,7 +328,6 @@ def _row(result: SubmissionResult, page: str, names: Mapping[str, str]) -> Submi
 
 
 def _facts(rows: Sequence[SubmissionRow], shares: Sequence[float]) -> list[tuple[str, str]]:
-    """Return the numbers at the top of a stage; *shares* are percentages of the points."""
     facts = [("submissions", str(len(rows))), ("graded", str(len(shares)))]
     if shares:
         full = sum(share == 100 for share in shares)  # noqa: PLR2004  # the share is in percent

@@ -151,7 +151,6 @@ def _endings(result: SubmissionResult) -> dict[Key, Ending]:
 
 
 def _has_other_suite(before: SubmissionResult, after: SubmissionResult) -> bool:
-    """Whether the stage's solution or suite has changed."""
     old, new = before.audit, after.audit
     return bool(old and new and old.suite_sha256 != new.suite_sha256)
 

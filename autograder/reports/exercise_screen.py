@@ -76,10 +76,7 @@ def passed_screen(exercise: ExerciseFeedback, width: int) -> Part:
 
 
 def _layouts(block: Block, width: int, *, is_explained: bool) -> Layouts:
-    """Return *block* and smaller replacements, with the rank at which each is replaced.
-
-    Unless the problem *is_explained* by another block, the first row of a message always stays.
-    """
+    """Return *block* and smaller replacements, with the rank at which each is replaced."""
     match block:
         case NamedMistake():
             return ([block], [replace(block, more=".")]), (Rank.EXPLANATION,)
@@ -100,10 +97,7 @@ def _layouts(block: Block, width: int, *, is_explained: bool) -> Layouts:
 
 
 def _smaller_tables(tables: tuple[TensorTable, ...]) -> tuple[list[Block], ...]:
-    """Return tables with fewer rows, of which the last ones are a note, and nothing.
-
-    The difference is left out first, because one can see it in the expected and the given numbers.
-    """
+    """Return tables with fewer rows, the last ones as a note; the difference goes first."""
     rows = len(tables[0].rows)
     cut = first_wrong_row(tables)
     pair = replace(cut, rows=cut.rows[:-1])

@@ -53,7 +53,6 @@ def explanation_lines(results: Results, result: SubmissionResult, name: str = ""
 
 
 def _circumstances(results: Results, result: SubmissionResult) -> Iterator[str]:
-    """Yield lines with the digests, versions, time and limits of the grading."""
     yield f"  code          sha256 {result.sha256 or '(none)'}"
     if result.ignored:
         yield f"  not graded    {', '.join(result.ignored)}"

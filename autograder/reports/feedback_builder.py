@@ -220,10 +220,7 @@ def _exercise(
 
 
 def _most_useful_first(problems: list[CheckResult]) -> list[CheckResult]:
-    """Move the first named mistake to the front if the first failed check has no diagnosis.
-
-    The same mistake may fail that check on some machines only, and then it has no name there.
-    """
+    """Move a named mistake to the front: on some machines, the first failed check has no name."""
     if problems and problems[0].outcome is Outcome.FAILED and problems[0].diagnosis is None:
         has_name = (bool(check.diagnosis and check.diagnosis.misconception) for check in problems)
         first = next((number for number, named in enumerate(has_name) if named), 0)
@@ -251,11 +248,7 @@ def _given(result: ExerciseResult) -> str:
 def _checks(
     checks: Sequence[CheckResult], shown: str, exercise: str, places: dict[str, str]
 ) -> Iterator[CheckFeedback]:
-    """Build the feedback on *checks* of *exercise*, without repetitions.
-
-    *shown* is the message about the whole submission, if any. *places* maps each explanation to the
-    exercise that describes it.
-    """
+    """Build the feedback on *checks* without what *shown* says, or *places* has in an exercise."""
     messages, mistakes = {""}, set[str]()
     for check in checks:
         # A skipped check would only repeat a message about the whole file.

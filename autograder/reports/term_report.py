@@ -158,7 +158,6 @@ def _marks(row: SubmissionRow, grade: FinalGrade | None) -> Iterable[str]:
 
 
 def _missing(cells: Sequence[TermCell], stages: Sequence[StageReport]) -> Iterable[str]:
-    """Yield the titles of stages without a submission, a grade, or a lab."""
     for cell, stage in zip(cells, stages, strict=True):
         if not cell.page:
             yield stage.title
@@ -169,7 +168,6 @@ def _missing(cells: Sequence[TermCell], stages: Sequence[StageReport]) -> Iterab
 
 
 def _trends(stages: Sequence[StageReport]) -> list[MistakeTrend]:
-    """Return the mistakes of most students over all stages."""
     counts: dict[str, Counter[int]] = defaultdict(Counter)
     for number, stage in enumerate(stages):
         for mistake in stage.mistakes:

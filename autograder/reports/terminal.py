@@ -303,7 +303,6 @@ def _table(tensor: TensorTable, width: int) -> Iterator[RenderableType]:
 
 
 def _row(name: Text, texts: Sequence[Text], head: int, widths: Sequence[int]) -> Text:
-    """Align *name* to the left in *head* columns, and *texts* to the right in *widths*."""
     row = Text.assemble(name, " " * (head - name.cell_len))
     for text, width in zip(texts, widths, strict=True):
         row.append(" " * (width - text.cell_len)).append_text(text)

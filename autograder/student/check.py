@@ -107,11 +107,7 @@ def find_target(
 
 
 def _is_others(path: Path, folder: Path, course: Course) -> bool:
-    """Whether *path* is a student's submission, in the instructor's copy of the course.
-
-    It is below ``submitted/``, or in a stage's *folder* that neither the course nor a learner's
-    `autograder start` has made.
-    """
+    """Whether *path* is a student's submission: neither `start` nor the course made *folder*."""
     own = course.stage(folder.name).assignment.resolve() if is_handout(folder) else None
     if (course.root / SUBMITTED).resolve() in path.resolve().parents:
         return True
@@ -127,7 +123,6 @@ def _own_exercise(own: Handout, name: str, start: Path) -> Task | None:
 
 
 def _named_stage(name: str, start: Path, root: Path | None) -> Path:
-    """Return the folder of the stage *name* in the course."""
     own = learner_folder.find_stages(start)
     try:
         stage = _course(start, root).stage(name)
@@ -208,7 +203,6 @@ def course_with_hidden(stage: Stage) -> Course | None:
 
 
 def _with_hidden(stage: str, folder: Path, root: Path | None) -> Course | None:
-    """Return the course if it holds the hidden suite of *stage*."""
     try:
         course = _course(folder, root)
         return course if course.stage(stage).hidden_suite.is_file() else None
@@ -314,7 +308,6 @@ def check_with_suite(
 
 
 def _merge(stage: Stage, results: list[SubmissionResult]) -> SubmissionResult:
-    """Merge the results of several suites, with the exercises in the order of *stage*."""
     checks: dict[str, tuple[CheckResult, ...]] = {item.name: () for item in stage.exercises}
     for result in results:
         for exercise in result.exercises:
@@ -408,10 +401,7 @@ def _tokens(text: str) -> list[tuple[str, str, int]]:
 
 
 def _quotes_line(tokens: Iterable[tuple[str, str, int]]) -> int:
-    """Return the first line of an f-string that repeats its quotes, or has a backslash, inside.
-
-    ``ast.parse`` accepts it for an older Python, too. Before 3.12, an f-string is one token.
-    """
+    """Return the line of an f-string with its own quotes or a backslash inside, or 0."""
     quotes: list[str] = []
     for kind, text, line in tokens:
         quote = text.lstrip("rRbBuUfFtT")

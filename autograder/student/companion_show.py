@@ -134,7 +134,6 @@ class Changed:
 
 
 def _file(shared: Path) -> "CompanionFile":
-    """Read the file of the companion; raise ``UsageError`` if there is none."""
     from autograder import companion  # noqa: PLC0415  # imports torch
 
     file = companion.find(shared)

@@ -93,10 +93,7 @@ def borrow(own: Handout, progress: Progress, task: Task) -> FilledCopy | None:
 
 
 def _write(task: Task, source: str) -> bool:
-    """Replace the stub of *task* with its definition in *source*, and add what that uses.
-
-    Return False, and change nothing, if one of the two files can't be parsed or lacks the exercise.
-    """
+    """Write the definition of *task* in *source*, and what it uses; return False if that fails."""
     name, module = task.exercise.name, source_text(task.stage.stub)
     others = [one.name for one in task.stage.exercises if one.name != name]
     try:

@@ -122,7 +122,6 @@ def _guesses(stage: Stage) -> Iterator[Guess]:
 
 
 def _table(stage: Stage, weights: "PictureRows") -> TensorTable | None:
-    """Return the *weights* of the stage's picture as a table."""
     picture = stage.file.picture
     if picture is None:
         return None
@@ -198,7 +197,6 @@ class _Pictures(HTMLParser):
 
 
 def _picture(encoded: str, title: str) -> Iterator[Output]:
-    """Yield the picture *encoded*, if it is a small PNG."""
     try:
         content = base64.b64decode("".join(encoded.split()), validate=True)
     except binascii.Error:

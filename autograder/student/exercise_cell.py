@@ -304,7 +304,6 @@ def updated(old: str, new: str, mine: str, label: str) -> Update:
 
 
 def _by_names(text: str) -> dict[frozenset[str], CellStatement]:
-    """Map the names that each statement of *text* defines to the statement."""
     found = {}
     for one in statements_of(text):
         if one.is_docstring:

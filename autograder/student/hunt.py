@@ -268,7 +268,6 @@ class Hunt:
         return rows
 
     def _fill_bank(self, state: HuntState) -> None:
-        """Search once for the other mistakes of the hunt."""
         if state.has_bank:
             return
         end = time.monotonic() + SEARCH_SECONDS

@@ -50,13 +50,7 @@ from autograder.student.pictures import (
     shapes,
     side_by_side,
 )
-from autograder.student.predictions import (
-    AnswerShown,
-    calibration,
-    checked,
-    offer,
-    saved_guesses,
-)
+from autograder.student.predictions import AnswerShown, calibration, checked, offer, saved_guesses
 from autograder.student.progress import digest_of
 from autograder.submission import collect
 from autograder.submission.notebook import cell_name, saved_cells
@@ -343,7 +337,6 @@ class Lab:
         print(calibration(compared))  # noqa: T201  # a notebook shows it
 
     def _saved_guesses(self) -> list[Prediction]:
-        """List the guesses in the learner's saved notebooks."""
         try:
             return [
                 one for file in sorted(self._folder.glob("*.ipynb")) for one in saved_guesses(file)
@@ -423,10 +416,7 @@ class Lab:
         return ExerciseCheck(feedback, f"{saved} {fault}".rstrip())
 
     def _remember(self, target: CheckTarget, exercise: str, *, passes: bool) -> str:
-        """Note the outcome in the learner's progress; return a sentence if that fails.
-
-        Once every exercise was checked in the same saved module, the stage counts as checked.
-        """
+        """Note the outcome in the learner's progress; return a sentence if that fails."""
         if os.environ.get(EXECUTION):
             return ""
         digest = digest_of(target.stage)
@@ -470,7 +460,6 @@ def _give_up(reason: str) -> None:
 
 
 def _ago(moment: float) -> str:
-    """Return a text that states how long ago *moment* was."""
     seconds = max(0, round(time.time() - moment))
     for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
         if seconds >= 2 * size:

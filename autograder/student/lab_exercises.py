@@ -12,12 +12,7 @@ from autograder.course import Handout
 from autograder.disk import replace_file
 from autograder.errors import UsageError
 from autograder.student import learner_folder
-from autograder.student.exercise_cell import (
-    is_same,
-    parts_of,
-    replaced_names,
-    written,
-)
+from autograder.student.exercise_cell import is_same, parts_of, replaced_names, written
 from autograder.student.learner_place import find_exercise
 from autograder.student.progress import Progress, Task
 from autograder.submission.exercise_cells import MAGIC

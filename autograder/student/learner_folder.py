@@ -32,7 +32,7 @@ from autograder.student.editor import vscode_files
 from autograder.student.environment import learners_guide
 from autograder.student.exercise_cell import updated
 from autograder.student.progress import PROGRESS_FILE, Progress, Task, digest_of
-from autograder.submission.exercise_cells import lines_of, span_of
+from autograder.submission.exercise_cells import definition_in, lines_of, span_of
 from autograder.submission.files import from_utf16
 
 DEFAULT: Final = "my-work"
@@ -263,8 +263,8 @@ def reset(own: Handout, task: Task) -> Path | None:
     """Restore the stub of the exercise; return a copy of the module, or None if it was missing."""
     module = task.stage.stub
     original = stub_of(own, task.stage)
-    unwritten = span_of(original, task.exercise.name)
-    if not unwritten:
+    stub = definition_in(original, task.exercise.name)
+    if not stub:
         msg = (
             f"The stub of {task.exercise.name} is no longer here. "
             f"Run `autograder start {own.root}` in the folder of the course; it adds the missing "
@@ -275,7 +275,7 @@ def reset(own: Handout, task: Task) -> Path | None:
         write_text(module, original)
         return None
     text = source_text(module)
-    copy = keep_copy(own.root, _inside(own, module))
+    copy = keep_copy(own.root, module.relative_to(own.root))
     try:
         can_be_read = bool(ast.parse(text).body)
     except (SyntaxError, ValueError):
@@ -283,7 +283,6 @@ def reset(own: Handout, task: Task) -> Path | None:
     if not can_be_read:  # the exercise can't be located in it
         write_text(module, original)
         return copy
-    stub = "".join(lines_of(original)[unwritten[0] - 1 : unwritten[1]])
     lines = lines_of(text)
     first, last = span_of(text, task.exercise.name) or (len(lines) + 1, len(lines))
     before = "".join(lines[: first - 1])
@@ -294,22 +293,22 @@ def reset(own: Handout, task: Task) -> Path | None:
 
 def stub_of(own: Handout, stage: Stage) -> str:
     """Return the module of *stage* as the learner received it; empty if it is no longer here."""
-    return source_text(own.root / ORIGINALS / _inside(own, stage.stub))
+    return source_text(own.root / ORIGINALS / stage.stub.relative_to(own.root))
 
 
 def solution(task: Task, root: Path | None = None) -> str:
     """Return the solution of one exercise; raise ``UsageError`` if there is none."""
     stage = solved_stage(task.stage, root)
     text = source_text(stage.solution) if stage else ""
-    lines = span_of(text, task.exercise.name)
-    if not lines:
+    found = definition_in(text, task.exercise.name)
+    if not found:
         msg = (
             "There are no solutions here: your instructor keeps them, and may give them to you "
             "as a wheel. Try `autograder hint`."
         )
         raise UsageError(msg)
-    found = lines_of(text)[lines[0] - 1 : lines[1]]
-    return "".join(line for line in found if line.strip() not in MARKERS).rstrip("\n")
+    kept = (line for line in lines_of(found) if line.strip() not in MARKERS)
+    return "".join(kept).rstrip("\n")
 
 
 def solved_stage(stage: Stage, root: Path | None = None) -> Stage | None:
@@ -336,10 +335,7 @@ def _installed_solution(stage: Stage) -> Stage | None:
 
 
 def _received(own: Path, here: Path | None, root: Path | None) -> tuple[list[Path], Path]:
-    """List the folders of the stages for the learner's folder *own*, and the guide next to them.
-
-    *here* is the current folder, or None inside the learner's folder.
-    """
+    """List the stages for the folder *own*, and the guide; *here* is None inside it."""
     try:
         course = load(root if root is not None else find_root(here or own.parent))
     except CourseError:
@@ -355,11 +351,7 @@ def _received(own: Path, here: Path | None, root: Path | None) -> tuple[list[Pat
 
 
 def _unpacked(own: Path, here: Path | None) -> tuple[list[Path], Path]:
-    """List the stages in *here*, those that *own* remembers, or those of the installed kit.
-
-    Also return the path of the guide next to them. Without *here*, the remembered stages come
-    before those next to *own*.
-    """
+    """List the stages in *here*, remembered by *own*, or installed; also return the guide."""
     here = here.resolve() if here else None
     if here and is_handout(here):
         return [here], here.parent / GUIDE
@@ -449,11 +441,6 @@ def keep_copy(folder: Path, name: Path) -> Path:
     copy.parent.mkdir(parents=True, exist_ok=True)
     retrying(lambda: shutil.copyfile(folder / name, copy))
     return copy
-
-
-def _inside(own: Handout, file: Path) -> Path:
-    """Return the path of *file* relative to the learner's folder."""
-    return file.relative_to(own.root)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -7,13 +7,7 @@ from typing import NamedTuple
 from autograder.course import Handout, Stage
 from autograder.errors import UsageError
 from autograder.student import learner_folder
-from autograder.student.progress import (
-    AmbiguousNameError,
-    Progress,
-    Task,
-    first_open,
-    tasks,
-)
+from autograder.student.progress import AmbiguousNameError, Progress, Task, first_open, tasks
 
 NEAR = 0.6  # the similarity of a name that is suggested
 SUGGESTED = 3  # names

@@ -210,7 +210,6 @@ def _hidden(table: Any) -> Any:
 
 
 def _hatched(row: int, column: int) -> Any:
-    """Return a hatched cell."""
     from matplotlib.patches import Rectangle  # noqa: PLC0415  # importing it takes half a second
 
     return Rectangle(
@@ -311,18 +310,13 @@ def _name_ends(axis: Any, ends: Mapping[str, tuple[float, str]]) -> None:
 
 
 def _figure(figure: Any, title: str) -> str:
-    """Return *figure* as an ``img`` element."""
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=DOTS * SHARP)
     return _image("png", file.getvalue(), title, round(figure.get_figwidth() * DOTS))
 
 
 def _image(kind: str, data: bytes, alternative: str, width: int) -> str:
-    """Return a picture as an ``img`` element, no wider than the page.
-
-    Jupyter shows it even in an untrusted notebook, where inline SVG would lose everything but its
-    text.
-    """
+    """Return an ``img`` element: unlike inline SVG, an untrusted notebook shows all of it."""
     encoded = base64.b64encode(data).decode()
     return (
         f'<img src="data:image/{kind};base64,{encoded}" alt="{escape(alternative)}" '
@@ -430,14 +424,12 @@ def _drawn(draw: Callable[..., Panels], values: dict[str, Any]) -> Panels | _Not
 
 
 def _first(start: Start) -> Any:
-    """Return the first value of a control."""
     if isinstance(start, str | bool):
         return start
     return start[-1] if isinstance(start, tuple) else start[0]
 
 
 def _widget(name: str, start: Start) -> Any:
-    """Return the control for *start*, or None without ipywidgets."""
     try:
         import ipywidgets  # noqa: PLC0415  # it may not be installed
     except ImportError:

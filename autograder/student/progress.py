@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from autograder.course import Course, Stage
 from autograder.course_file import Exercise
@@ -20,6 +20,7 @@ PROGRESS_FILE = "progress.json"
 MAX_BYTES = 1 << 20  # the kit writes no larger file
 HOUR = 60  # minutes
 DIGEST = 16  # characters; enough to find changes, since nobody gains from a collision
+_Value = TypeVar("_Value")
 
 
 class Task(NamedTuple):
@@ -80,29 +81,17 @@ class Progress:
         found = _json_object(file)
         known = found or {}
         known.pop("format_version", None)
-        hints, checked = known.pop("hints", None), known.pop("checked", None)
-        at, failing = known.pop("at", ""), known.pop("failing", None)
+        at = known.pop("at", "")
+        hints = _values(known.pop("hints", None), int)
         return cls(
             file=file,
-            passed=set(_texts(known.pop("passed", None))),
-            gave_up=set(_texts(known.pop("gave_up", None))),
-            borrowed=set(_texts(known.pop("borrowed", None))),
-            hints={
-                key: count
-                for key, count in (hints if isinstance(hints, dict) else {}).items()
-                if isinstance(count, int) and count > 0
-            },
-            checked={
-                stage: digest
-                for stage, digest in (checked if isinstance(checked, dict) else {}).items()
-                if isinstance(digest, str)
-            },
+            passed=_texts(known.pop("passed", None)),
+            gave_up=_texts(known.pop("gave_up", None)),
+            borrowed=_texts(known.pop("borrowed", None)),
+            hints={key: count for key, count in hints.items() if count > 0},
+            checked=_values(known.pop("checked", None), str),
             at=at if isinstance(at, str) else "",
-            failing={
-                key: check
-                for key, check in (failing if isinstance(failing, dict) else {}).items()
-                if isinstance(check, str)
-            },
+            failing=_values(known.pop("failing", None), str),
             unknown=known,
             is_on_disk=found is not None,
         )
@@ -206,24 +195,6 @@ def first_open(course: Course, progress: Progress, after: Task | None = None) ->
     return next((task for task in ordered if task.key not in progress.passed), None)
 
 
-class StageProgress(NamedTuple):
-    """Counts the passed exercises of a stage, and estimates the minutes that are left."""
-
-    stage: Stage
-    passed: int
-    minutes_left: int
-
-
-def by_stage(course: Course, progress: Progress) -> Iterator[StageProgress]:
-    """Yield the progress of each stage; the minutes left include those for the lab."""
-    for stage in course.stages:
-        done = [one for one in stage.exercises if Task(stage, one).key in progress.passed]
-        spent = sum(one.minutes for one in done)
-        is_done = len(done) == len(stage.exercises)
-        left = 0 if is_done else max(0, stage.minutes - spent)
-        yield StageProgress(stage, len(done), left)
-
-
 def _json_object(file: Path) -> dict[str, Any] | None:
     with contextlib.suppress(OSError, ValueError, RecursionError):
         if file.stat().st_size <= MAX_BYTES:
@@ -232,21 +203,29 @@ def _json_object(file: Path) -> dict[str, Any] | None:
     return None
 
 
-def _texts(value: object) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+def _texts(found: object) -> set[str]:
+    return {one for one in found if isinstance(one, str)} if isinstance(found, list) else set()
+
+
+def _values(found: object, kind: type[_Value]) -> dict[str, _Value]:
+    items = found.items() if isinstance(found, dict) else ()
+    return {key: value for key, value in items if isinstance(value, kind)}
 
 
 def progress_lines(course: Course, progress: Progress) -> Iterator[str]:
     """Yield one line for each stage, then the totals, then the stages to check again."""
     left = passed = 0
-    for item in by_stage(course, progress):
-        total = len(item.stage.exercises)
-        mark = "✓" if item.passed == total else "·"
-        minutes = f"  about {_time(item.minutes_left)} left" if item.minutes_left else ""
-        line = f"{mark} {item.stage.name:28} {item.passed} of {total}{minutes}"
-        yield f"{line:60} {item.stage.file.road}".rstrip()
-        left += item.minutes_left
-        passed += item.passed
+    for stage in course.stages:
+        done = [one for one in stage.exercises if Task(stage, one).key in progress.passed]
+        is_done = len(done) == len(stage.exercises)
+        # The lab's own minutes are left until all exercises pass.
+        minutes = 0 if is_done else max(0, stage.minutes - sum(one.minutes for one in done))
+        shown = f"  about {_time(minutes)} left" if minutes else ""
+        count = f"{len(done)} of {len(stage.exercises)}{shown}"
+        line = f"{'✓' if is_done else '·'} {stage.name:28} {count}"
+        yield f"{line:60} {stage.file.road}".rstrip()
+        left += minutes
+        passed += len(done)
     yield ""
     time = f", about {_time(left)} left" if left else ""
     yield f"{passed} of {len(tasks(course))} exercises{time}."
@@ -267,5 +246,4 @@ def outdated_lines(course: Course, progress: Progress) -> Iterator[str]:
 
 
 def _time(minutes: int) -> str:
-    """Return *minutes* as text, in hours from two hours on."""
     return f"{minutes} min" if minutes < 2 * HOUR else f"{round(minutes / HOUR)} hours"

@@ -13,16 +13,7 @@ from rich.text import Text
 from autograder.course import Handout, Stage
 from autograder.reports.exercise_screen import exercise_screen, passed_screen
 from autograder.reports.feedback import counted
-from autograder.reports.screen import (
-    Part,
-    Rank,
-    fit,
-    kept,
-    optional,
-    page,
-    spaced,
-    whole,
-)
+from autograder.reports.screen import Part, Rank, fit, kept, optional, page, spaced, whole
 from autograder.reports.terminal import picture_parts
 from autograder.student.learner_folder import gone, shown_path
 from autograder.student.progress import Task, first_open, tasks
@@ -37,65 +28,35 @@ BACKWARD: Final = frozenset({"b", "up", "page up"})
 PAGE_KEYS: Final = "space next page · b previous page · any other key goes back · q quit"
 
 
-def _always(_state: Watch) -> bool:
-    return True
-
-
 class Key(NamedTuple):
     """One key: its *label* in the row below each screen, and its *sentence* on the screen of `?`.
 
     A key without a label is only on the screen of `?`. A key that is not *offered* has no effect.
-    One that is *of_exercise* can be pressed in the list, where it means the selected exercise.
     """
 
     key: str
     label: str
     sentence: str
     act: Callable[[Watch], None]
-    offered: Callable[[Watch], bool] = _always
-    of_exercise: bool = False
+    offered: Callable[[Watch], bool] = lambda _state: True
 
 
 # In the order of `?`. The row below a screen has as many labels as fit, the first ones first.
 KEYS: Final = (
-    Key(
-        "h",
-        "hint",
-        "one more hint: a question, a direction, almost the line",
-        Watch.hint,
-        of_exercise=True,
-    ),
-    Key(
-        "n",
-        "next",
-        "the next exercise; after a pass, the next one to do",
-        lambda state: state.move(1),
-    ),
+    Key("h", "hint", "one more hint: a question, a direction, almost the line", Watch.hint),
+    Key("n", "next", "the next exercise; after a pass, the next one to do", Watch.next),
     Key("l", "list", "the list of exercises: select one and go there", Watch.open_list),
-    Key(
-        "d",
-        "details",
-        "every table in full, page by page",
-        lambda state: state.read("d"),
-        of_exercise=True,
-    ),
-    Key("o", "open", "open the file at the line in your editor", Watch.open_file, of_exercise=True),
-    Key("p", "", "the previous exercise", lambda state: state.move(-1)),
-    Key("r", "", "run the checks again", Watch.check_again, of_exercise=True),
-    Key(
-        "x",
-        "",
-        "reset the exercise; asks first, and keeps a copy of your file",
-        Watch.ask_reset,
-        of_exercise=True,
-    ),
+    Key("d", "details", "every table in full, page by page", lambda state: state.read("d")),
+    Key("o", "open", "open the file at the line in your editor", Watch.open_file),
+    Key("p", "", "the previous exercise", Watch.previous),
+    Key("r", "", "run the checks again", Watch.check_again),
+    Key("x", "", "reset the exercise; asks first, and keeps a copy of your file", Watch.ask_reset),
     Key(
         "c",
         "",
         "fill a copy of an earlier exercise with your code, or with the course's",
         Watch.fill_copy,
         lambda state: bool(state.task.exercise.copied_from),
-        of_exercise=True,
     ),
     Key(
         "v",
@@ -103,7 +64,6 @@ KEYS: Final = (
         "the model answer, once your code passes",
         Watch.read_model_answer,
         lambda state: state.has_solutions,
-        of_exercise=True,
     ),
     Key(
         "w",
@@ -118,11 +78,11 @@ KEYS: Final = (
         "run the hidden suite on the exercise",
         Watch.run_hidden,
         lambda state: state.has_hidden,
-        of_exercise=True,
     ),
     Key("?", "all keys", "all keys", lambda state: state.read("?")),
     Key("q", "quit", "quit", Watch.quit),
 )
+OF_EXERCISE: Final = frozenset("hdorxcvs")  # in the list, these mean the selected exercise
 LAST: Final = ("?", "q")  # always in the row below a screen
 BY_KEY: Final = {row.key: row for row in KEYS}
 
@@ -155,7 +115,7 @@ def _press_in_list(state: Watch, key: str) -> None:
         state.quit()
     elif key in {"l", "escape"}:
         state.clear()
-    elif key == "enter" or (row and row.of_exercise):
+    elif key == "enter" or key in OF_EXERCISE:
         state.clear()
         state.go(listing.selected)
         if row and row.offered(state):

@@ -4,10 +4,10 @@ The other exercises of a saved file wait until the answer to the first is on the
 """
 
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from autograder.course import Handout, Stage
 from autograder.errors import AutograderError, UsageError
@@ -24,7 +24,7 @@ from autograder.student.learner_folder import (
     source_text,
 )
 from autograder.student.progress import Progress, Task, digest_of, first_open, tasks
-from autograder.student.warm_checker import CheckAnswer
+from autograder.student.warm_checker import CheckAnswer, WarmChecker
 
 if TYPE_CHECKING:  # annotations alone need them, and some import torch
     from autograder.companion import CompanionAnswer
@@ -36,29 +36,10 @@ RESTORED: Final = (
 )
 
 
-class Checker(Protocol):
-    """Checks the exercises in a learner's folder."""
-
-    def check(self, task: Task) -> CheckAnswer:
-        """Check the saved exercise."""
-
-    def check_hidden(self, task: Task) -> CheckAnswer:
-        """Run the hidden suite on the exercise."""
-
-    def companion(self, passed: Collection[str], stage: str = "") -> "CompanionAnswer | None":
-        """Return what the companion shows with the passed exercises, up to those of *stage*."""
-
-    def picture(self, stage: Stage) -> "PictureRows | None":
-        """Compute the picture of a stage."""
-
-    def prepare(self, task: Task) -> None:
-        """Make the next check of *task* quicker, while nobody waits."""
-
-
 class Watch:
     """The state of the screen: the current exercise, its answer, and the learner's progress."""
 
-    def __init__(self, own: Handout, checker: Checker, task: Task | None = None) -> None:
+    def __init__(self, own: Handout, checker: WarmChecker, task: Task | None = None) -> None:
         self.own = own
         self.checker = checker
         self.progress = Progress.read(own.root)
@@ -272,18 +253,24 @@ class Watch:
         kept = f" A copy of your file: {copy.relative_to(self.own.root)}" if copy else ""
         self.notice = f"{self.task.exercise.name} is as you received it.{kept}"
 
-    def move(self, step: int) -> None:
-        """Go to the next exercise or the previous one.
+    def next(self) -> None:
+        """Go to an exercise that passed before and fails now, or to the next one.
 
-        The next one is an exercise that passed before and fails now, if there is one. After an
-        exercise that passes, it is the next open one.
+        After an exercise that passes, it is the next open one.
         """
-        every = tasks(self.own)
-        index = [task.key for task in every].index(self.task.key)
         passes = self.task.key in self.progress.passed
         broken = [task for task in self.broken if task.key != self.task.key]
         following = self._following() if passes or broken else None
-        self.go(following if step > 0 and following else every[(index + step) % len(every)])
+        self.go(following or self._neighbour(1))
+
+    def previous(self) -> None:
+        """Go to the previous exercise."""
+        self.go(self._neighbour(-1))
+
+    def _neighbour(self, step: int) -> Task:
+        every = tasks(self.own)
+        index = [task.key for task in every].index(self.task.key)
+        return every[(index + step) % len(every)]
 
     def saved(self, stages: Sequence[Stage]) -> None:
         """Check the current exercise, or the first open one if only other *stages* were saved."""
@@ -320,7 +307,6 @@ class Watch:
         return used_names(source_text(self.task.stage.stub), self.task.exercise.name, names)
 
     def _fill_copies(self) -> None:
-        """Fill the copies of the current stage with the learner's code that has passed."""
         if not gone(self.own) and (found := copies.fill(self.own, self.progress, self.task.stage)):
             self.has_new_files = True
             self.notice = " ".join(map(str, found))
@@ -341,10 +327,7 @@ class Watch:
         return broken[0] if broken else first_open(self.own, self.progress, self.task)
 
     def _wait_for(self, stages: Sequence[Stage]) -> None:
-        """Schedule the exercises of *stages* for a check, first those that pass.
-
-        Waiting exercises of other stages come after them.
-        """
+        """Schedule the exercises of *stages* for a check, those that pass first."""
         names = {stage.name for stage in stages}
         others = [one for one in self.waiting if one.stage.name not in names]
         self.waiting.clear()
@@ -384,15 +367,11 @@ class Watch:
             self._save()
 
     def _save(self, notice: str = "") -> None:
-        """Save the progress; show *notice*, or that the file can't be written."""
         self.progress.save()
         self.notice = self.progress.fault or notice or self.notice
 
     def _read_progress(self) -> None:
-        """Read changes of another command; write a lost or damaged file again.
-
-        While the file can't be written, only this object knows the progress.
-        """
+        """Read what another command has written; write a lost or damaged file again."""
         if gone(self.own) or self.progress.fault:
             return
         found = Progress.read(self.own.root)

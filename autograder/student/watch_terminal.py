@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Final, Protocol, Self
+from typing import Final, Self
 
 from rich.console import RenderableType
 
@@ -36,35 +36,13 @@ WINDOWS: Final = {  # by the second character that a console of Windows sends
 }  # fmt: skip
 
 
-class Keys(Protocol):
-    """The keys of a terminal; a byte written to the descriptor *waker* ends a wait."""
-
-    waker: int
-
-    def __enter__(self) -> Self:
-        """Set the terminal to deliver single keys without echo."""
-
-    def __exit__(self, *_exception: object) -> None:
-        """Restore the terminal."""
-
-    def wait(self, seconds: float) -> str | None:
-        """Return the next key, or ``resize`` for a new size; None after a wake or a time-out.
-
-        A key without a character has a name, such as ``up``. The key is empty if the terminal is
-        gone.
-        """
-
-    def lent(self) -> contextlib.AbstractContextManager[None]:
-        """Let a different program read the keys within the block."""
-
-
-def keys() -> Keys:
+def keys() -> "UnixKeys | WindowsKeys":
     """Return the reader of keys for this operating system."""
     return WindowsKeys() if sys.platform == "win32" else UnixKeys()
 
 
 class UnixKeys:
-    """Reads keys on Linux and macOS; a signal of the terminal ends a wait."""
+    """Reads keys on Linux and macOS; a signal, or a byte written to *waker*, ends a wait."""
 
     def __init__(self) -> None:
         import termios  # noqa: PLC0415  # Windows lacks it
@@ -100,7 +78,11 @@ class UnixKeys:
         os.close(self.waker)
 
     def wait(self, seconds: float) -> str | None:
-        """Wait for a key, a signal or another thread."""
+        """Return the next key, or ``resize`` for a new size; None after a wake or a time-out.
+
+        A key without a character has a name, such as ``up``. The key is empty if the terminal is
+        gone.
+        """
         readable, _, _ = select.select([self._input, self._wake], [], [], seconds)
         if self._input in readable:
             return self._key()
@@ -111,7 +93,7 @@ class UnixKeys:
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[None]:
-        """Restore the terminal for the block."""
+        """Let a different program read the keys within the block."""
         self._termios.tcsetattr(self._input, self._termios.TCSADRAIN, self._before)
         try:
             yield
@@ -176,7 +158,7 @@ class WindowsKeys:
         os.close(self.waker)  # ends the thread
 
     def wait(self, seconds: float) -> str | None:
-        """Wait for a key, a new size of the terminal or another thread."""
+        """Return what ``UnixKeys.wait`` does."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if self._keys.kbhit():  # type: ignore[attr-defined]  # exists only on Windows
