@@ -8,10 +8,7 @@ LOADING_TORCH: Final = frozenset({"check", "hunt", "story", "watch"})
 
 
 def main() -> None:
-    """Run a command; if it imports torch, first print that torch is being loaded.
-
-    From a cold disk, the imports take many seconds, so they must not run before the message.
-    """
+    """Run a command; first, as torch takes seconds to import, print that it is being loaded."""
     try:
         _run()
     except KeyboardInterrupt:  # while modules are imported; a command handles its own

@@ -234,10 +234,7 @@ class _HandoutStage(Stage, frozen=True, dict=True):
 
 
 class Handout(Course, frozen=True, dict=True):
-    """Describes stages as students received them.
-
-    *root* is the folder of one stage, or contains the folders of several.
-    """
+    """Describes stages as students received them; *root* is the folder of one or of several."""
 
     @property
     def shared(self) -> Path:
@@ -333,10 +330,7 @@ def load(root: Path, *, may_be_empty: bool = False) -> Course:
 
 
 def course_secret(root: Path) -> bytes:
-    """Return the course's secret from the environment or a file; empty if there is none.
-
-    Raises ``CourseError`` for a short one, which code could find by trying all words.
-    """
+    """Return the course's secret, or nothing; raise ``CourseError`` if it can be guessed."""
     origin, secret = SECRET_VARIABLE, os.environ.get(SECRET_VARIABLE, "").strip().encode()
     if not secret:
         file = root / SECRET_FILE

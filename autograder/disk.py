@@ -119,10 +119,7 @@ def _lock_folder(descriptor: int) -> bool:
 
 
 def lock(descriptor: int) -> bool:
-    """Lock an open file until this process ends; return False if another process holds the lock.
-
-    Forks do not inherit the lock, so no fork can hold it longer than this process.
-    """
+    """Lock an open file until this process ends, also before forks; return False if it is held."""
     if sys.platform == "win32":  # Windows does not grade
         return True
     try:

@@ -107,10 +107,7 @@ WRITTEN_OUT: Final = " (The steps of "  # begins the end of an explanation, whic
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """Describes a mistake by its id, an explanation, a guiding question and a title.
-
-    Older records have no title; it is then derived from the explanation.
-    """
+    """Describes a mistake: id, explanation, question, and title, which older records lack."""
 
     misconception: str
     explanation: str
@@ -131,10 +128,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
 
     @property
     def parts(self) -> tuple["Diagnosis", ...]:
-        """The mistake itself, or each of two mistakes with a joint effect.
-
-        Only the first of two has a question.
-        """
+        """The mistake itself, or each of two with a joint effect, the first with a question."""
         first, both, second = self.explanation.removeprefix(FIRST).partition(SECOND)
         names = self.misconception.split(TOGETHER)
         if len(names) == 1 or not both:
@@ -186,10 +180,7 @@ class Grid(msgspec.Struct, frozen=True):
 
 
 class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Holds the result of one check, as the student reads it.
-
-    *printed* is the output of the code; only results of a public suite contain it.
-    """
+    """Holds the result of one check; only those of a public suite have what the code *printed*."""
 
     name: str
     title: str

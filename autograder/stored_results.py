@@ -46,10 +46,7 @@ _Struct = TypeVar("_Struct", SubmissionResult, SubmissionScore)
 
 
 class StoredResults(Sequence[SubmissionResult]):
-    """Reads results from *places* in a file; *read* yields their JSON.
-
-    Raises ``UsageError`` if a result can't be read; *file* names the file in the message.
-    """
+    """Reads results from *places* in *file* by *read*, or raises ``UsageError`` when one is bad."""
 
     def __init__(self, read: Read, places: Iterable[Place], file: object) -> None:
         self._read_places = read
@@ -145,10 +142,7 @@ def _damaged(file: object, error: msgspec.MsgspecError) -> UsageError:
 
 
 class ScoreChanges:
-    """Counts the scores that differ from earlier scores, and lists the first of them.
-
-    *what* is the noun for one of them.
-    """
+    """Counts scores, or other *what*, that differ from earlier ones, and lists the first."""
 
     def __init__(self, what: str = "score") -> None:
         self._what = what

@@ -114,10 +114,7 @@ class CommandGroup(TyperGroup):
         return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; print an error as one message, without a traceback, and exit.
-
-        The exit code is then 2, or 1 if it is unclear to whom submissions belong.
-        """
+        """Run a command; print an error as a message and exit with 2, or 1 for unclear owners."""
         before = os.umask(0o077)  # there is no other way to read it
         os.umask(before)
         try:

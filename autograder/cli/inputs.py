@@ -42,10 +42,7 @@ def find_handout(folder: Path | None) -> Handout:
 
 
 def find_place(word: str) -> Place:
-    """Find the exercise that *word* names, or that the current folder means.
-
-    If several stages have the exercise, ask the learner; without a terminal, raise ``UsageError``.
-    """
+    """Find the exercise that *word* or the current folder means; ask which, on a terminal."""
     here = Path.cwd()
     try:
         return learner_place.find_place(word, here)

@@ -22,10 +22,7 @@ _IN_ASCII: Final = "autograder-ascii"  # the name of the error handler
 
 
 def tolerate_any_encoding() -> None:
-    """Let stdout and stderr replace characters that their encoding lacks.
-
-    On Windows, a redirection, Git Bash and the log of a server have an old encoding of one byte.
-    """
+    """Let stdout and stderr replace what their encoding lacks, as in a redirection on Windows."""
     codecs.register_error(_IN_ASCII, _in_ascii)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):

@@ -9,20 +9,17 @@ students by them.
 
 import csv
 import io
-import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from autograder.disk import replacing_file
 from autograder.errors import GraderError, UsageError
-from autograder.results import Results, Status, SubmissionResult
 from autograder.sanitize import MAX_WORD, identifier, line
 
 _SIGNS = frozenset("=+-@\N{MINUS SIGN}")
@@ -34,10 +31,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class ExportFile(msgspec.Struct, frozen=True):
-    """The *content* of a file, and remarks for the instructor.
-
-    *problem* is the reason why the file would be useless and is not written, if any.
-    """
+    """A file's *content*, remarks, and the *problem* if it would be useless and is not written."""
 
     content: bytes
     remarks: tuple[str, ...] = ()
@@ -59,41 +53,6 @@ def write_file(file: Path, parts: Iterable[bytes]) -> None:
     except OSError as error:
         msg = f"{file} can't be written: {error.strerror}."
         raise UsageError(msg) from error
-
-
-def single_submission(results: Results) -> SubmissionResult:
-    """Return the only submission of *results*, for formats that contain one.
-
-    Raises ``UsageError`` if there are more or none, and ``GraderError`` if there is no grade,
-    because such formats can express that only as a zero.
-    """
-    if len(results.submissions) != 1:
-        msg = (
-            "This format has room for one submission, but the record has "
-            f"{len(results.submissions)}. "
-            "Grade one submission at a time, and export each record."
-        )
-        raise UsageError(msg)
-    result = results.submissions[0]
-    if result.score is None:
-        internal = result.status is Status.GRADER_ERROR
-        failed = "The grader failed" if internal else "There is no grade"
-        msg = f"{failed} for {result.student}: {result.message or 'no reason given'}"
-        raise GraderError(msg)
-    return result
-
-
-def zero_remarks(result: SubmissionResult) -> tuple[str, ...]:
-    """Return a remark if nothing of *result* could be graded, for formats that then write 0."""
-    if result.status is not Status.UNREADABLE:
-        return ()
-    return (f"{result.student}: nothing could be graded, so this format writes 0 points.",)
-
-
-def json_file(answer: dict[str, Any], *remarks: str) -> ExportFile:
-    """Encode *answer* as indented UTF-8 JSON; raise ``ValueError`` for NaN and infinities."""
-    page = json.dumps(answer, ensure_ascii=False, allow_nan=False, indent=2).encode() + b"\n"
-    return ExportFile(page, remarks)
 
 
 class CsvTable(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ without a message, so the zip contains no other names.
 import io
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
@@ -85,7 +85,8 @@ def feedback_zip(course: Course, results: Results, request: FeedbackRequest) -> 
     if not files.keys() & chosen.keys():
         raise UsageError(_nobody(request, len(chosen), stage.name))
     planned, remarks = _planned(request, chosen, files)
-    scored = {row.student: row.scores[stage.name] for row in _rows_with_scores(request, stage)}
+    grades = request.grades.rows if request.grades else ()
+    scored = {row.student: row.scores[stage.name] for row in grades if stage.name in row.scores}
     for student in chosen:
         if request.grades and student in files and student not in scored:
             remarks.append(f"{student}: not in the gradebook, so the page has no total")
@@ -110,7 +111,9 @@ def feedback_zip(course: Course, results: Results, request: FeedbackRequest) -> 
             f"{counted(len(planned), 'page')} for {people} students: Canvas shows the page of a "
             "group's submission to every member"
         )
-    return ExportFile(_pack(pages), (*_remarks_on(stage, request), *remarks))
+    known = request.grades.remarks if request.grades else ()
+    own = (text for text in known if text.startswith(f"{stage.name}: "))
+    return ExportFile(_pack(pages), (*own, *remarks))
 
 
 def download_names(path: Path) -> tuple[str, ...]:
@@ -238,23 +241,12 @@ def _partners(
     return partners, remarks
 
 
-def _rows_with_scores(request: FeedbackRequest, stage: Stage) -> Iterator[StudentGrades]:
-    rows = request.grades.rows if request.grades else ()
-    return (row for row in rows if stage.name in row.scores)
-
-
 def _differs(in_gradebook: Score, stage: Stage, score: SubmissionScore) -> bool:
     """Whether the record has a *score* of *stage* that the checks in the gradebook don't give."""
     cells = [in_gradebook.cells.get(exercise.name) for exercise in stage.exercises]
     points = [cell.automatic for cell in cells if cell and cell.automatic is not None]
     is_known = score.stage == stage.name and score.score is not None and points
     return bool(is_known) and add(points) != add((score.score or 0.0,))
-
-
-def _remarks_on(stage: Stage, request: FeedbackRequest) -> Iterator[str]:
-    """Yield the remarks of the gradebook on *stage*."""
-    remarks = request.grades.remarks if request.grades else ()
-    return (text for text in remarks if text.startswith(f"{stage.name}: "))
 
 
 def _page(

@@ -21,10 +21,7 @@ def final_grade(
     zone: dt.tzinfo = dt.UTC,
     answers: Mapping[str, str] | None = None,
 ) -> FinalGrade:
-    """Return the grade in the gradebook, with times in *zone*.
-
-    Cells that are not in *exercises* are written answers; *answers* has their texts.
-    """
+    """Return the grade, with times in *zone*; cells not in *exercises* have written *answers*."""
     submitted, late = _submitted(score, zone)
     checked = {name: _cell(score, name) for name in score.exercises if name in exercises}
     automatic = {name: cell for name, cell in checked.items() if cell.automatic is not None}

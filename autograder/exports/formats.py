@@ -72,7 +72,11 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     def lms_download(self) -> bytes | None:
         """Return the content of the file that was downloaded from the LMS."""
-        return None if self.download is None else _read(self.download)
+        try:
+            return self.download.read_bytes() if self.download else None
+        except OSError as error:
+            msg = f"{self.download} can't be read: {error.strerror}."
+            raise UsageError(msg) from error
 
 
 _TABLE: Final = frozenset({"--gradebook", "--stage", "--groups", "--ungraded"})
@@ -150,11 +154,3 @@ def _required(value: _Value | None, what: str) -> _Value:
         msg = f"This format needs {what}."
         raise UsageError(msg)
     return value
-
-
-def _read(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        msg = f"{file} can't be read: {error.strerror}."
-        raise UsageError(msg) from error

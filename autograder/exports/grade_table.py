@@ -23,10 +23,7 @@ _NUMBER = re.compile(r".*_(\d+)(?P<changed>~[0-9a-f]{8})?", re.DOTALL)
 
 
 class CellGrade(msgspec.Struct, frozen=True, kw_only=True):
-    """The parts of one cell's points in the gradebook, and the instructor's comment.
-
-    *automatic* is the score of the checks, or 0 for a blank answer. *manual* replaces it.
-    """
+    """One cell's points: *manual* replaces *automatic*, which is 0 for a blank answer."""
 
     automatic: float | None = None
     manual: float | None = None
@@ -169,13 +166,11 @@ def _scaled(score: Score, factor: float) -> Score:
 def settle_ungraded(
     grades: GradeTable, *, zero: bool = False, option: str = "--ungraded zero"
 ) -> GradeTable:
-    """Remove the scores of submissions that could not be graded, or count them as *zero*.
-
-    A remark for each stage lists the students and the *option* that writes zeros.
-    """
+    """Remove the scores of ungradable submissions, or count them as *zero*, with remarks."""
     remarks = []
     for stage in grades.stages:
-        found = [row for row in grades.rows if _is_ungraded(row, stage)]
+        given = ((row, row.scores.get(stage.name)) for row in grades.rows)
+        found = [row for row, score in given if score and score.is_ungraded]
         if found:
             which = "one submission" if len(found) == 1 else f"{len(found)} submissions"
             cells = "0 is written" if zero else f"the cell stays empty ({option} writes 0)"
@@ -185,10 +180,6 @@ def settle_ungraded(
             )
     rows = grades.rows if zero else tuple(map(_without_ungraded, grades.rows))
     return msgspec.structs.replace(grades, rows=rows, remarks=(*grades.remarks, *remarks))
-
-
-def _is_ungraded(row: StudentGrades, stage: StageColumn) -> bool:
-    return stage.name in row.scores and row.scores[stage.name].is_ungraded
 
 
 def _without_ungraded(row: StudentGrades) -> StudentGrades:

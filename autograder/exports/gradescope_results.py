@@ -8,23 +8,29 @@ output. The only way to express “no grade” is to write no file; Gradescope t
 autograder failed.
 """
 
+import json
 from collections.abc import Iterator
 from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from autograder.exports.export_file import ExportFile, json_file, single_submission, zero_remarks
+from autograder.errors import GraderError, UsageError
+from autograder.exports.export_file import ExportFile
 from autograder.reports.plain import check_text
-from autograder.results import FORMAT_VERSION, CheckResult, Outcome, Results, SubmissionResult
+from autograder.results import (
+    FORMAT_VERSION,
+    CheckResult,
+    Outcome,
+    Results,
+    Status,
+    SubmissionResult,
+)
 
 Visibility = Literal["after_due_date", "after_published", "visible"]
 
 
 def gradescope(results: Results, visibility: Visibility = "after_due_date") -> ExportFile:
-    """Return the file for the only submission of *results*, whose tests have the *visibility*.
-
-    Raises ``GraderError`` if there is no grade.
-    """
+    """Return the file for the only submission; raise ``GraderError`` if there is no grade."""
     result = single_submission(results)
     answer = {
         "score": result.score,
@@ -45,7 +51,29 @@ def gradescope(results: Results, visibility: Visibility = "after_due_date") -> E
             "sha256": result.sha256,
         },
     }
-    return json_file(answer, *zero_remarks(result))
+    page = json.dumps(answer, ensure_ascii=False, allow_nan=False, indent=2).encode() + b"\n"
+    if result.status is not Status.UNREADABLE:
+        return ExportFile(page)
+    remark = f"{result.student}: nothing could be graded, so this format writes 0 points."
+    return ExportFile(page, (remark,))
+
+
+def single_submission(results: Results) -> SubmissionResult:
+    """Return the only submission of *results*; raise an error if there is none with a grade."""
+    if len(results.submissions) != 1:
+        msg = (
+            "This format has room for one submission, but the record has "
+            f"{len(results.submissions)}. "
+            "Grade one submission at a time, and export each record."
+        )
+        raise UsageError(msg)
+    result = results.submissions[0]
+    if result.score is None:
+        internal = result.status is Status.GRADER_ERROR
+        failed = "The grader failed" if internal else "There is no grade"
+        msg = f"{failed} for {result.student}: {result.message or 'no reason given'}"
+        raise GraderError(msg)
+    return result
 
 
 def _tests(result: SubmissionResult, visibility: Visibility) -> Iterator[dict[str, Any]]:

@@ -147,10 +147,7 @@ def requirements(course: Course) -> Files:
 
 
 def course_files(course: Course, stages: Sequence[Stage]) -> Files:
-    """Return the files that grading *stages* reads: solutions, hidden suites and what these share.
-
-    The ``stage.toml`` of every stage is included, because stages name each other.
-    """
+    """Return what grading *stages* reads, with every ``stage.toml``: stages name each other."""
     hidden = course.documented.parent
     paths = [course.root / COURSE_FILE, *hidden.glob("*.py"), *hidden.glob("*.toml")]
     paths += [stage.source / STAGE_FILE for stage in course.every_stage]
@@ -168,11 +165,7 @@ def course_files(course: Course, stages: Sequence[Stage]) -> Files:
 
 
 def derived_secret(secret: bytes) -> bytes:
-    """Derive the bundle's secret from the course's *secret*; empty if the course has none.
-
-    The bundle does not contain the course's secret, so a leaked bundle does not reveal the hidden
-    inputs of the course.
-    """
+    """Derive a secret for the bundle, so that a leak does not reveal the course's; may be empty."""
     return hmac.new(secret, b"bundle", hashlib.sha256).hexdigest().encode() if secret else b""
 
 

@@ -159,10 +159,7 @@ def _only_file(folder: Path) -> Path | None:
 
 
 def combine_stages(results: Results, stages: Sequence[Stage]) -> Results:
-    """Combine *results* into one submission of all *stages*; a missing stage earns no points.
-
-    If one stage has no grade, the whole submission has none.
-    """
+    """Combine *results* of *stages*: a missing one earns 0, one without a grade leaves none."""
     if len(stages) == 1:
         return results
     found = results.submissions

@@ -44,10 +44,7 @@ _LIMITS: Final = {
 
 
 def review_reasons(result: SubmissionResult) -> Iterator[str]:
-    """Yield the reasons why an instructor should read *result*.
-
-    Such reasons are parts that were not graded, and code that the grader can't read.
-    """
+    """Yield the reasons to read *result*: parts not graded, code that the grader can't read."""
     if result.status in MANUAL_REVIEW:
         yield first_problem(result)
     yield from (flag.text for flag in result.flags if flag.kind is not FlagKind.NO_LAB)
@@ -100,10 +97,7 @@ class StudentLink(msgspec.Struct, frozen=True):
 
 
 class MistakeCount(msgspec.Struct, frozen=True):
-    """Counts the students and checks with one mistake, and has a question about it for the class.
-
-    *exercises* maps the names of the exercises in which it was found to their numbers.
-    """
+    """One mistake, with a question for the class; *exercises* maps their names to their numbers."""
 
     title: str
     beyond_title: str
@@ -115,10 +109,7 @@ class MistakeCount(msgspec.Struct, frozen=True):
 
 
 class MistakeTally:
-    """Counts mistakes by explanation, so that one in `v1` and `v2` of a module is the same mistake.
-
-    If a diagnosis names two mistakes, each of them is counted.
-    """
+    """Counts mistakes by explanation, each of two separately; `v1` and `v2` have the same."""
 
     def __init__(self) -> None:
         self._named: dict[str, Diagnosis] = {}
@@ -207,10 +198,7 @@ NO_GUESSES: Final[Guesses] = MappingProxyType({})
 
 
 class SubmissionRow(msgspec.Struct, frozen=True):
-    """One submission in the table; *review* is the reason for a manual review, if any.
-
-    *name* is the student's name, or the id if the name is unknown.
-    """
+    """One submission in the table; *name* may be the id, and *review* has reasons to read it."""
 
     student: str
     name: str
@@ -366,10 +354,7 @@ def missing_labs(results: Results) -> Iterator[str]:
 
 
 def class_table(results: Results, names: Mapping[str, str]) -> Table:
-    """Return a table with student, stage, points and first problem.
-
-    *names* maps ids to the known names of students.
-    """
+    """Return a table with student, stage, points and first problem; *names* are by id."""
     found = results.submissions
     title = f"{counted(len(found), 'submission')}, isolation {results.isolation}"
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)

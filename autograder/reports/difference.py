@@ -56,11 +56,7 @@ class SubmissionChange(NamedTuple):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """The differences between two records.
-
-    *compared* is the number of submissions in both records. *circumstances* are sentences about all
-    other differences.
-    """
+    """Changed submissions, of *compared* ones in both records, and other *circumstances*."""
 
     compared: int
     submissions: tuple[SubmissionChange, ...]
@@ -68,10 +64,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 def compare(old: Results, new: Results) -> Difference:
-    """Compare two records by student, stage and check, without sentences about checks.
-
-    Only changes are kept in memory, and equal changes of checks are kept once.
-    """
+    """Compare two records by student, stage and check; equal changes of checks are kept once."""
     compared = 0
     changes: list[SubmissionChange] = []
     suites: set[str] = set()
@@ -82,7 +75,8 @@ def compare(old: Results, new: Results) -> Difference:
             continue
         compared += 1
         before, after = old.submissions[one], new.submissions[other]
-        suites |= {key[1]} if _has_other_suite(before, after) else set()
+        if before.audit and after.audit and before.audit.suite_sha256 != after.audit.suite_sha256:
+            suites.add(key[1])
         checks = _changed_checks(before, after)
         if checks or (before.score, before.status) != (after.score, after.status):
             scores = (_score_of(before), _score_of(after))
@@ -148,11 +142,6 @@ def _endings(result: SubmissionResult) -> dict[Key, Ending]:
         for exercise in result.exercises
         for check in exercise.checks
     }
-
-
-def _has_other_suite(before: SubmissionResult, after: SubmissionResult) -> bool:
-    old, new = before.audit, after.audit
-    return bool(old and new and old.suite_sha256 != new.suite_sha256)
 
 
 def _other_circumstances(old: Results, new: Results) -> Iterator[str]:

@@ -122,10 +122,7 @@ MAX_PATH = 400  # characters; a student's own path may be long
 def self_check_text(
     feedback: SelfCheckFeedback, here: Path, size: tuple[int, int | None], *, colour: bool
 ) -> str:
-    """Return *feedback* as text for a terminal of *size*, in columns and rows.
-
-    Without a number of rows, everything is shown. Paths below *here* are relative.
-    """
+    """Return *feedback* for *size*, in columns and rows if any; paths are relative to *here*."""
     width, rows = max(size[0], NARROWEST), size[1]
     parts = list(_parts(feedback, here, width, is_cut=rows is not None))
     shown = whole(parts) if rows is None else fit(parts, width, rows)

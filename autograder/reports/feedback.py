@@ -175,10 +175,7 @@ class ExerciseFeedback:
 
     @property
     def notes(self) -> tuple[Message, ...]:
-        """The messages of checks that pass with the submitted code alone.
-
-        If a check ran in both suites, the message of the public suite is used, which comes first.
-        """
+        """The messages of checks that pass, once each: that of the public suite comes first."""
         said: dict[str, str] = {}
         for check in self.passed:
             for message in check.messages:

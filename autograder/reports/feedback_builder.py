@@ -50,10 +50,7 @@ def build_feedback(
     name: str = "",
     grade: FinalGrade | None = None,
 ) -> Feedback:
-    """Build the feedback on a graded submission of the student called *name*.
-
-    With *grade*, the total is that of the gradebook.
-    """
+    """Build the feedback for the student called *name*; *grade* is the gradebook's total."""
     stage = next((stage for stage in course.stages if stage.name == result.stage), None)
     headline, encouragement = _headline(result)
     more = grade.score != grade.max_score if grade else result.waiting
@@ -83,7 +80,9 @@ def build_feedback(
         notices=result.notices,
         ignored=result.ignored,
         sha256=result.sha256,
-        kept="" if grade and _is_changed(grade) else kept_points(result.given, result.credited),
+        kept=""
+        if grade and (grade.changed or grade.penalty)
+        else kept_points(result.given, result.credited),
         grade=grade,
         key=(key := short_key(result)),
         second_look=course.file.second_looks.replace("{key}", key) if key else "",
@@ -109,10 +108,7 @@ def build_self_check(
     hidden_is_here: bool = False,
     only: str = "",
 ) -> SelfCheckFeedback:
-    """Build the feedback on a student's own run on *file*, of one exercise if it is the *only* one.
-
-    *points*, *hidden_points* and *hidden_is_here* are as in ``grading_note``.
-    """
+    """Build the feedback on a student's own run on *file*; for points, see ``grading_note``."""
     checks = [check for exercise in result.exercises for check in exercise.checks]
     passed = sum(check.outcome is Outcome.PASSED for check in checks)
     count = f"{passed} of {len(checks)} checks pass."
@@ -163,11 +159,6 @@ def _without_code(result: SubmissionResult, grade: FinalGrade | None) -> tuple[s
         points = f"Your written answers ({result.waiting:g} points) are graded by hand."
         return "There was no code to check yet", f"{points} The reason is below."
     return None
-
-
-def _is_changed(grade: FinalGrade) -> bool:
-    """Whether the points of the checks are not all in the total."""
-    return bool(grade.changed or grade.penalty)
 
 
 def _is_full(result: SubmissionResult) -> bool:

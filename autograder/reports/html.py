@@ -11,11 +11,10 @@ attributes. Templates escape all values, and an undefined name in a template is 
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -44,7 +43,6 @@ GENERATOR: Final = '<meta name="generator" content="autograder">'
 TERM_PAGE: Final = "term.html"
 NOBODY: Final = ClassList()
 _HEAD_BYTES: Final = 1000  # of a page, in which the generator is named
-NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def feedback_page(
@@ -54,28 +52,12 @@ def feedback_page(
     name: str = "",
     grade: FinalGrade | None = None,
 ) -> str:
-    """Return the page about *result*.
-
-    *name* is the student's name, which replaces the id. *grade* comes from the gradebook.
-    """
+    """Return the page about *result*; *name* replaces the id, *grade* is the gradebook's."""
     return render("feedback.html", feedback=build_feedback(course, result, name=name, grade=grade))
 
 
-def class_page(
-    course: Course,
-    results: Results,
-    names: Mapping[str, str] = NO_NAMES,
-    guesses: Guesses = NO_GUESSES,
-) -> str:
-    """Return the page about all results, with links to the students' pages.
-
-    *names* maps ids to the known names of students. *guesses* come from the labs of the class.
-    """
-    stages = list(build_stage_reports(course, results, names, guesses))
-    return _class_page(course, results, stages)
-
-
-def _class_page(course: Course, results: Results, stages: Sequence[StageReport]) -> str:
+def class_page(course: Course, results: Results, stages: Sequence[StageReport]) -> str:
+    """Return the page about all results, with links to the students' pages."""
     return render(
         "class_report.html",
         course=course.file.title,
@@ -130,7 +112,7 @@ def write_pages(
             replace(stage, pairs=similar_pairs(folder / COPIES / stage.name))
             for stage in build_stage_reports(course, results, people.names, guesses)
         ]
-        index.write_text(_class_page(course, results, stages), "utf-8")
+        index.write_text(class_page(course, results, stages), "utf-8")
         (folder / TERM_PAGE).write_text(term_page(course, stages, people), "utf-8")
         for name in other_pages(folder, pages):
             (folder / name).unlink()

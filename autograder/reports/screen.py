@@ -38,10 +38,7 @@ class Rank(IntEnum):
 
 
 class Part(NamedTuple):
-    """One part of a screen, with layouts from the largest to the smallest.
-
-    The rank at an index decides when the layout at this index is replaced by the next one.
-    """
+    """A part of a screen: layouts, the largest first, each replaced by the next at its rank."""
 
     layouts: tuple[Renderables, ...]
     ranks: tuple[Rank, ...] = ()
@@ -68,15 +65,16 @@ def whole(parts: Iterable[Part]) -> list[RenderableType]:
 
 
 def fit(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
-    """Return *parts* in layouts that fit into a terminal of *width* columns and *rows* rows.
-
-    If even the smallest layouts are too high, rows above the last part are cut.
-    """
+    """Return *parts* in layouts that fit; if none is small enough, cut rows above the last part."""
     drawing = console(width, colour=True)
     drawn = [_draw(part.layouts[0], drawing) for part in parts]
     chosen = [0] * len(parts)
     while sum(len(one.lines) for one in drawn) > rows:
-        shrinking = [(part.ranks[at], n) for n, (part, at) in _numbered(parts, chosen)]
+        shrinking = [
+            (part.ranks[at], number)
+            for number, (part, at) in enumerate(zip(parts, chosen, strict=True))
+            if at < len(part.ranks)
+        ]
         if not shrinking:
             return _cut(parts, width, rows)
         index = min(shrinking)[1]
@@ -106,12 +104,6 @@ def last_rows(text: str, rows: int) -> str:
     """Return *text*, or its last *rows* lines below a mark that others come before."""
     lines = text.rstrip("\n").split("\n")
     return text if len(lines) <= rows else "\n".join(["…", *lines[-rows:]])
-
-
-def _numbered(parts: Sequence[Part], chosen: Sequence[int]) -> list[tuple[int, tuple[Part, int]]]:
-    """List the parts that can shrink, each with its index and its current layout."""
-    both = enumerate(zip(parts, chosen, strict=True))
-    return [(number, (part, at)) for number, (part, at) in both if at < len(part.ranks)]
 
 
 def _cut(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:

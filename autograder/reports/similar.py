@@ -23,10 +23,7 @@ _PAIRS: Final = re.compile(r"var GRAPH = (\{.*\});")
 
 
 class SameFile(msgspec.Struct, frozen=True):
-    """Rows of the class report with equal files, one for each student.
-
-    *full* is true if the file has full marks, which is common for short exercises.
-    """
+    """Rows with equal files, one for each student; *full* marks are common for short exercises."""
 
     rows: tuple[int, ...]
     full: bool
@@ -71,10 +68,7 @@ class SimilarPair(NamedTuple):
 
 
 def similar_pairs(folder: Path) -> list[SimilarPair]:
-    """Return the pairs in the pages of compare50 in *folder*, the most similar first.
-
-    Without an index page there are none. Raises ``GraderError`` for a page of an unknown form.
-    """
+    """Return compare50's pairs in *folder*, if any; raise ``GraderError`` for an unknown form."""
     file = folder / INDEX
     if not file.is_file():
         return []

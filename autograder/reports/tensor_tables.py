@@ -34,10 +34,7 @@ class TensorTable(msgspec.Struct, frozen=True):
 
 
 def tensor_tables(grid: Grid) -> tuple[TensorTable, ...]:
-    """Return the tables Expected, Yours and Difference; axes without tokens have numbers.
-
-    Values that are not numbers have no table of differences.
-    """
+    """Return the tables Expected, Yours and, for numbers, Difference."""
     shaded = bool(grid.rows and grid.columns)
     right = [[False] * len(row) for row in grid.expected]
     tables = [

@@ -145,10 +145,7 @@ def _named_stage(name: str, start: Path, root: Path | None) -> Path:
 
 
 def changed_stages(here: Path) -> list[Stage]:
-    """List the stages of the learner's folder around *here* that changed since their last check.
-
-    In the folder of a stage there are none, because only that stage is checked there.
-    """
+    """List the stages that changed since their last check; none in the folder of a stage."""
     own = learner_folder.find_stages(here)
     if own is None or stage_around(own, here) is not None:
         return []
@@ -182,10 +179,7 @@ def _folder_of(file: Path, start: Path, root: Path | None) -> Path:
 
 
 def student_file(folder: Path, stage: Stage) -> Path:
-    """Return the file that a student works in: the module, or a notebook of the same name.
-
-    Raises ``UsageError`` if there is none.
-    """
+    """Return the module, or a notebook of the same name; raise ``UsageError`` without both."""
     names = (f"{stage.module}.py", f"{stage.module}.ipynb")
     for file in (folder / name for name in names):
         if file.is_file():
@@ -317,10 +311,7 @@ def _merge(stage: Stage, results: list[SubmissionResult]) -> SubmissionResult:
 
 
 def used_names(text: str, name: str, others: Collection[str]) -> tuple[str, ...]:
-    """Return which of *others* the definition of *name* uses, itself or through helpers.
-
-    It is empty if *text* is not valid Python.
-    """
+    """Return which *others* the definition of *name* uses; none if *text* is not valid."""
     uses = _uses(text)
     found: list[str] = []
     left = [name]
@@ -357,10 +348,7 @@ _TEXT: Final = ("FSTRING_MIDDLE", "TSTRING_MIDDLE")
 
 
 def newer_syntax(cells: Iterable[bytes], *, notebook: bool) -> Iterator[str]:
-    """Yield a sentence on the first place of each cell that needs a Python newer than the oldest.
-
-    Code that is not valid here either yields nothing.
-    """
+    """Yield a sentence on the first place of each valid cell that the oldest Python can't read."""
     for number, cell in zip(count(1), cells, strict=False):
         line = _newer_line(cell.decode("utf-8", "replace"))
         if line:

@@ -23,10 +23,7 @@ def module_names(folder: Path) -> list[str]:
 
 
 def course_module(folder: Path, name: str) -> ModuleType:
-    """Import the module *name* of the course of the stage in *folder*.
-
-    Raises ``UsageError`` if the course has no such module, and ``CourseError`` if it fails.
-    """
+    """Import the module *name*; raise ``UsageError`` without it, ``CourseError`` if it fails."""
     shared = folder_with(folder, f"{name}.py")
     if shared is None:
         msg = (

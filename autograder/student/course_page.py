@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from autograder.course import Handout, Stage
-from autograder.course_file import Link
 from autograder.errors import UsageError
 from autograder.reports.html import render
 from autograder.reports.tensor_tables import TensorCell, TensorRow, TensorTable, shade
@@ -88,7 +87,11 @@ def write_page(own: Handout, progress: Progress, folder: Path, draw: Draw) -> Pa
         passed=sum(len(chapter.passed) for chapter in chapters),
         exercises=len(tasks(own)),
         following=first_open(own, progress),
-        links=list(_links(chapters)),
+        links=[
+            (one.stage, one.stage.file.read_on)
+            for one in chapters
+            if one.is_done and one.stage.file.read_on
+        ],
     )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -131,13 +134,6 @@ def _table(stage: Stage, weights: "PictureRows") -> TensorTable | None:
         for token, row in zip(picture.tokens, weights, strict=True)
     )
     return TensorTable("The result of your code", picture.columns, rows, shaded=True)
-
-
-def _links(chapters: list[Chapter]) -> Iterator[tuple[Stage, tuple[Link, ...]]]:
-    """Yield the further reading of each finished stage."""
-    for chapter in chapters:
-        if chapter.is_done and chapter.stage.file.read_on:
-            yield chapter.stage, chapter.stage.file.read_on
 
 
 MOST_PICTURE: Final = 2 << 20  # bytes of one picture

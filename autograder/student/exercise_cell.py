@@ -44,10 +44,7 @@ class CellStatement(NamedTuple):
 
 
 def parts_of(cell: str, exercise: str, others: Collection[str]) -> list[CellStatement]:
-    """Return the statements of *cell*, which must define *exercise* and none of the *others*.
-
-    Raises ``UsageError`` with the reason for any other cell.
-    """
+    """Return the statements of *cell*; raise ``UsageError`` unless it defines *exercise* alone."""
     found = _statements(_parsed(cell), cell)
     for problem in _problems(found, exercise, others):
         raise UsageError(problem)
@@ -91,7 +88,8 @@ def written(module: str, cell: Sequence[CellStatement], label: str) -> str:
             changes.append((place[0] - 1, place[1], text + _line_break(lines[place[1] - 1])))
             last = _above_comments(lines, place[0] - 1)
         else:
-            changes.append((last, last, _spaced(text, end, is_last=last == len(lines))))
+            gap = f"{end * 2}{text}{end}" if last == len(lines) else f"{text}{end * 3}"
+            changes.append((last, last, gap))
     new = _applied(lines, changes[::-1], end)
     _require_in_effect(new, cell, label)
     return new
@@ -225,11 +223,6 @@ def _above_comments(lines: Sequence[str], at: int) -> int:
     while at and lines[at - 1].startswith("#"):
         at -= 1
     return at
-
-
-def _spaced(text: str, end: str, *, is_last: bool) -> str:
-    """Return a new statement with the empty lines around it."""
-    return f"{end * 2}{text}{end}" if is_last else f"{text}{end * 3}"
 
 
 def _line_break(line: str) -> str:

@@ -140,10 +140,7 @@ class Hunt:
         self._save()
 
     def go_on(self, answer: int | None, width: int, rows: int | None = None) -> Report:
-        """Run the next step: answer the question, fix the mistake, or catch it with a test.
-
-        A report on a fix that is wrong has at most *rows* rows, if they are given.
-        """
+        """Run the next step: answer, fix or catch; a report on a fix has at most *rows* rows."""
         state = self._known
         if not state.is_seen:
             return self._see(state, answer, width)

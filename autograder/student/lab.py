@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -50,7 +51,14 @@ from autograder.student.pictures import (
     shapes,
     side_by_side,
 )
-from autograder.student.predictions import AnswerShown, calibration, checked, offer, saved_guesses
+from autograder.student.predictions import (
+    MarkdownText,
+    calibration,
+    checked,
+    offer,
+    saved_guesses,
+    shown_answer,
+)
 from autograder.student.progress import digest_of
 from autograder.submission import collect
 from autograder.submission.notebook import cell_name, saved_cells
@@ -115,19 +123,6 @@ class ExerciseCheck:
 
     def _repr_html_(self) -> str:
         return exercise_card(self._feedback, points=False, note=self._note)
-
-
-class ModelAnswer:
-    """The model answer below the learner's answer, as Markdown if it can be rendered."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __repr__(self) -> str:
-        return self._text
-
-    def _repr_markdown_(self) -> str:
-        return self._text
 
 
 class CompanionText:
@@ -312,7 +307,7 @@ class Lab:
         self._guesses[name or question] = made
         offer(made, lambda guessed: self._guesses.update({name or question: guessed}))
 
-    def answer(self, name: str) -> AnswerShown | None:
+    def answer(self, name: str) -> MarkdownText | None:
         """Show the answer *name* of the course if there is a guess, else how to make one."""
         with without_traceback():
             known = answers(self._folder)
@@ -323,7 +318,7 @@ class Lab:
         if made is None or not made.guess:
             print("This answer opens after your guess. Guess above, and run this cell again.")  # noqa: T201  # a notebook shows it
             return None
-        return AnswerShown(known[name], made)
+        return shown_answer(known[name], made)
 
     def guesses(self) -> None:
         """Print how well the learner's confidence fits the guesses in this lab."""
@@ -362,7 +357,7 @@ class Lab:
             _give_up(f"The text was stopped. Does a loop in {names} never end?")
         return None
 
-    def model_answer(self, answer: str) -> ModelAnswer:
+    def model_answer(self, answer: str) -> MarkdownText:
         """Return the model answer for the cell *answer* once the learner has answered and saved.
 
         Only the course contains model answers. Students who received their stages from an
@@ -370,13 +365,13 @@ class Lab:
         """
         scheme = self._mark_scheme(answer)
         if not scheme:
-            return ModelAnswer(NO_MODEL_ANSWER)
+            return MarkdownText(NO_MODEL_ANSWER)
         if self._own_answer(answer) in UNWRITTEN:
-            return ModelAnswer(
+            return MarkdownText(
                 "Write your own answer first, save this notebook, and run this cell again. Then "
                 "it shows a full answer."
             )
-        return ModelAnswer(f"**A full answer, and its points:**\n\n{scheme}")
+        return MarkdownText(f"**A full answer, and its points:**\n\n{scheme}")
 
     def _mark_scheme(self, answer: str) -> str:
         """Return the mark scheme of the cell *answer* in the course's lab; empty without one."""
@@ -384,10 +379,11 @@ class Lab:
             return ""
         try:
             solved = solved_stage(find_target("", self._folder).stage)
-            texts = dict(_text_before(solved.lab)) if solved else {}
+            cells = saved_cells(solved.lab) if solved else []
         except AutograderError:
             return ""
-        _, _, scheme = texts.get(answer, "").partition(SCHEME[0])
+        before = (one["source"] for one, cell in pairwise(cells) if cell_name(cell) == answer)
+        _, _, scheme = next(before, "").partition(SCHEME[0])
         return scheme.partition(SCHEME[1])[0].strip()
 
     def _own_answer(self, answer: str) -> str:
@@ -470,11 +466,3 @@ def _ago(moment: float) -> str:
 def _names(exercises: tuple[str, ...]) -> str:
     *first, last = [f"`{name}`" for name in exercises] or ["your module"]
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def _text_before(file: Path) -> Iterator[tuple[str, str]]:
-    """Yield the name of each cell of the notebook *file* with the text of the cell before it."""
-    before = ""
-    for cell in saved_cells(file):
-        yield cell_name(cell), before
-        before = cell["source"]

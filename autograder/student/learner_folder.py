@@ -27,6 +27,7 @@ from autograder.course import (
 )
 from autograder.disk import replace_file, retrying
 from autograder.errors import CourseError, UsageError
+from autograder.reports.feedback import counted
 from autograder.student import course_memory
 from autograder.student.editor import vscode_files
 from autograder.student.environment import learners_guide
@@ -119,10 +120,10 @@ def newer_course(own: Handout) -> str:
             return ""
     except (UsageError, CourseError, OSError):  # the course is no longer there
         return ""
-    files = "1 file" if len(newer) == 1 else f"{len(newer)} files"
     return (
-        f"The course is newer than your folder ({files}). Run `autograder start` in your folder: "
-        "it updates what you have not begun, and keeps your code."
+        f"The course is newer than your folder ({counted(len(newer), 'file')}). "
+        "Run `autograder start` in your folder: it updates what you have not begun, and keeps "
+        "your code."
     )
 
 
@@ -185,10 +186,7 @@ def find_stages(start: Path) -> Handout | None:
 
 
 def released_folder(folder: Path) -> Path:
-    """Return the folder that students receive, if *folder* has the authored files of a stage.
-
-    Return any other *folder* as it is.
-    """
+    """Return the folder for students if *folder* is that of its authored files, else *folder*."""
     if is_handout(folder) or not (folder / STAGE_FILE).is_file():
         return folder
     try:
@@ -246,10 +244,7 @@ def location(task: Task) -> tuple[Path, int]:
 
 
 def reset_exercise(own: Handout, progress: Progress, task: Task) -> Path | None:
-    """Restore the stub of the exercise as ``reset`` does, and note in *progress* that it is open.
-
-    ``Progress.fault`` is then a sentence if the progress could not be saved.
-    """
+    """Restore the stub of the exercise, and note in *progress* that it is open."""
     was_checked = not progress.is_outdated(task.stage)
     copy = reset(own, task)
     progress.set_passed(task, passes=False)

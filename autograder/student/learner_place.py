@@ -14,10 +14,7 @@ SUGGESTED = 3  # names
 
 
 class Place(NamedTuple):
-    """A learner's folder, its progress, and the exercise that is meant.
-
-    *stage* is set if a stage was named, or if the learner is in its folder.
-    """
+    """A learner's folder, its progress, the exercise meant, and the *stage* if one was named."""
 
     own: Handout
     progress: Progress
@@ -51,10 +48,7 @@ def stage_around(own: Handout, folder: Path) -> Stage | None:
 
 
 def find_exercise(own: Handout, name: str, here: Stage | None = None) -> Task:
-    """Find the exercise *name* or ``STAGE/NAME``; that of the stage *here* comes first.
-
-    Raises ``AmbiguousNameError`` if several stages have it, and ``UsageError`` if none has.
-    """
+    """Find *name* or ``STAGE/NAME``, *here* first; raise ``UsageError`` if none or several fit."""
     word, _, exercise = name.rpartition("/")
     stages = [stage for stage in own.stages if not word or stage == stage_named(own, word)]
     found = [Task(one, item) for one in stages for item in one.exercises if item.name == exercise]

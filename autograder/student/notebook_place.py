@@ -43,10 +43,7 @@ def without_traceback() -> Iterator[None]:
 
 
 def stage_folder(given: str | Path) -> Path:
-    """Return the stage's folder *given* as a path or by its name, or that of the notebook for ".".
-
-    Raises ``UsageError`` with the next step if there is none.
-    """
+    """Return the stage's folder, by path, name or notebook; raise ``UsageError`` without one."""
     path = Path(given)
     if path.is_absolute() or len(path.parts) > 1:
         return path.resolve()

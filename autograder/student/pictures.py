@@ -152,6 +152,7 @@ def heatmap_figures(
 ) -> list[Any]:
     """Return the figures of ``heatmaps``."""
     import torch  # noqa: PLC0415  # importing it takes seconds
+    from matplotlib.patches import Rectangle  # noqa: PLC0415  # importing it takes half a second
 
     keys = list(rows if columns is None else columns)
     tables = {title: torch.as_tensor(table).detach().float() for title, table in weights.items()}
@@ -175,7 +176,10 @@ def heatmap_figures(
         )
         figure.colorbar(image, ax=axis, shrink=0.8, aspect=25)
         for row, column in hidden.nonzero().tolist():
-            axis.add_patch(_hatched(row, column))
+            corner = column - 0.5, row - 0.5
+            axis.add_patch(
+                Rectangle(corner, 1, 1, fill=False, hatch=HIDDEN, edgecolor="0.85", linewidth=0)
+            )
         if not is_long:
             _write_numbers(axis, table, DARK * scale.high, digits)
         figures.append(figure)
@@ -207,14 +211,6 @@ def _hidden(table: Any) -> Any:
     if ((sums - 1).abs() < ROUNDING).all():
         return table == 0
     return table == -inf
-
-
-def _hatched(row: int, column: int) -> Any:
-    from matplotlib.patches import Rectangle  # noqa: PLC0415  # importing it takes half a second
-
-    return Rectangle(
-        (column - 0.5, row - 0.5), 1, 1, fill=False, hatch=HIDDEN, edgecolor="0.85", linewidth=0
-    )
 
 
 def _with_largest(rows: Sequence[str], keys: Sequence[str], table: Any) -> list[str]:
@@ -394,7 +390,11 @@ def explore(draw: Callable[..., Panels], **controls: Start) -> None:
         print(NO_CONTROLS)  # noqa: T201  # a notebook shows it below its cell
 
     def redraw(_change: object) -> None:
-        picture.update(_drawn(draw, {name: widget.value for name, widget in widgets.items()}))
+        try:
+            drawn: Panels | _Note = draw(**{name: widget.value for name, widget in widgets.items()})
+        except Exception as error:  # noqa: BLE001  # the student's code may raise anything
+            drawn = _Note(f"There is no picture for these values: {describe(error)}")
+        picture.update(drawn)
 
     for widget in shown:
         widget.observe(redraw, names="value")
@@ -413,14 +413,6 @@ def embed(sentence: str, features: int) -> tuple[list[str], Any]:
         generator = torch.Generator().manual_seed(zlib.crc32(word.lower().encode()))
         rows.append(torch.randn(features, generator=generator))
     return words, torch.stack(rows)
-
-
-def _drawn(draw: Callable[..., Panels], values: dict[str, Any]) -> Panels | _Note:
-    """Return the picture for *values*, or a note that says why there is none."""
-    try:
-        return draw(**values)
-    except Exception as error:  # noqa: BLE001  # the student's code may raise anything
-        return _Note(f"There is no picture for these values: {describe(error)}")
 
 
 def _first(start: Start) -> Any:

@@ -10,13 +10,11 @@ from autograder.submission.written_answers import SURE, Prediction, RightChoice,
 CLEAR = 15  # percent between the confidence and the share of right guesses
 
 
-class AnswerShown:
-    """An answer after a guess, as Markdown if it can be rendered."""
+class MarkdownText:
+    """A text of the course, as Markdown if it can be rendered."""
 
-    def __init__(self, answer: RightChoice, made: Prediction) -> None:
-        right = made.choices[answer.right - 1]
-        verdict = "right" if made.guess == answer.right else f"not right; it is “{right}”"
-        self._text = f"Your guess “{made.choices[made.guess - 1]}” was {verdict}.\n\n{answer.text}"
+    def __init__(self, text: str) -> None:
+        self._text = text
 
     def __repr__(self) -> str:
         return self._text
@@ -25,11 +23,16 @@ class AnswerShown:
         return self._text
 
 
-def checked(question: str, choices: Sequence[str], guess: object, sure: object) -> Prediction:
-    """Return the prediction with *guess*, the number or the text of a choice.
+def shown_answer(answer: RightChoice, made: Prediction) -> MarkdownText:
+    """Return the *answer* after a guess."""
+    right = made.choices[answer.right - 1]
+    verdict = "right" if made.guess == answer.right else f"not right; it is “{right}”"
+    guess = made.choices[made.guess - 1]
+    return MarkdownText(f"Your guess “{guess}” was {verdict}.\n\n{answer.text}")
 
-    Raises ``ValueError`` with a sentence for the learner if *guess* or *sure* can't be read.
-    """
+
+def checked(question: str, choices: Sequence[str], guess: object, sure: object) -> Prediction:
+    """Return the prediction with *guess*, a number or text; raise ``ValueError`` if it is none."""
     if isinstance(choices, str) or len(choices) < 2 or not question.strip():  # noqa: PLR2004
         msg = "A prediction needs a question and a list of at least two choices."
         raise ValueError(msg)
@@ -51,10 +54,7 @@ def checked(question: str, choices: Sequence[str], guess: object, sure: object) 
 
 
 def offer(made: Prediction, store: Callable[[Prediction], None]) -> None:
-    """Show *made*; if it has no guess and there are widgets, also controls to make one.
-
-    *store* gets the prediction with the guess, which then replaces the question on the page.
-    """
+    """Show *made*; without a guess, also controls, which *store* it and then show it instead."""
     from IPython.display import display  # noqa: PLC0415  # only notebooks need it
 
     shown = display(made, display_id=True)  # type: ignore[no-untyped-call]

@@ -119,10 +119,7 @@ class Progress:
         return known is not None and known != digest_of(stage)
 
     def save(self) -> None:
-        """Write the file atomically; if that fails, note it in *fault*.
-
-        A command prints its answer, and then the fault.
-        """
+        """Write the file atomically; if that fails, note it in *fault*."""
         fields = self.unknown | {
             "format_version": 1,
             "passed": sorted(self.passed),
@@ -183,10 +180,7 @@ def digest_of(stage: Stage) -> str:
 
 
 def first_open(course: Course, progress: Progress, after: Task | None = None) -> Task | None:
-    """Return the first exercise that has not passed: after *after*, or where `watch` was left.
-
-    The search continues from the first exercise of the course. Return None if all have passed.
-    """
+    """Return the first open exercise after *after*, or from where `watch` was left."""
     every = tasks(course)
     keys = [task.key for task in every]
     left = keys.index(progress.at) if progress.at in keys else 0

@@ -51,18 +51,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def _passed(session: pytest.Session) -> Iterator[Exercise]:
     passed = session.config.stash.get(PASSED, Counter())
-    collected: Counter[Exercise] = Counter()
-    names: dict[Exercise, set[str]] = defaultdict(set)
-    last: dict[Exercise, pytest.Item] = {}
+    collected: dict[Exercise, list[pytest.Item]] = defaultdict(list)
     for item in session.items:
-        exercise = _exercise(item)
-        if exercise is not None:
-            collected[exercise] += 1
-            names[exercise].add(getattr(item, "originalname", item.name))
-            last[exercise] = item
-    for exercise, item in last.items():
-        is_whole = names[exercise] == _checks_of(item, exercise[1])
-        if is_whole and passed[exercise] == collected[exercise]:
+        if exercise := _exercise(item):
+            collected[exercise].append(item)
+    for exercise, items in collected.items():
+        names = {getattr(item, "originalname", item.name) for item in items}
+        if names == _checks_of(items[0], exercise[1]) and passed[exercise] == len(items):
             yield exercise
 
 

@@ -30,10 +30,7 @@ def open_session(server: Workers, stage: Stage, code: Code) -> Session:
 
 
 def picture_rows(server: Workers, stage: Stage, code: Code) -> PictureRows | None:
-    """Compute the stage's picture with *code* in a worker.
-
-    Return None if there is no picture, or if the code's picture has the wrong shape.
-    """
+    """Compute the picture with *code* in a worker; None if there is none of the right shape."""
     picture = stage.file.picture
     if picture is None:
         return None

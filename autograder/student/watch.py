@@ -17,6 +17,18 @@ from autograder.student.watch_screen import press, screen
 from autograder.student.watch_state import Watch
 from autograder.student.watch_terminal import Terminal
 
+POLL_SECONDS: Final = 0.5  # some containers deliver no events of the file system
+
+
+POLL_WITHOUT_EVENTS: Final = 0.1  # without watchfiles; polling a few files takes microseconds
+
+
+STEP_MILLISECONDS: Final = 5  # an editor that truncates a file has written it by then
+
+
+DEBOUNCE_MILLISECONDS: Final = 100  # the longest wait for a burst of events to end
+
+
 Signature = tuple[int, int, int] | None
 
 
@@ -73,10 +85,7 @@ class FileWatch:
 
 
 def watch(own: Handout, task: Task | None = None, *, plain: bool = False) -> str:
-    """Run `watch` on *task* first, until the learner quits; return the line to print at the end.
-
-    With *plain*, screens are lines below the earlier ones.
-    """
+    """Run `watch` on *task* first until the learner quits; return the line to print at the end."""
     with Terminal(plain=plain) as terminal, contextlib.ExitStack() as closing:
         checker = WarmChecker(own)
         closing.callback(checker.close)
@@ -117,12 +126,6 @@ def _loop(state: Watch, terminal: Terminal, files: FileWatch) -> None:
         if state.to_tell:  # after the screen of the stage, because it takes a second
             state.tell()
             show()
-
-
-POLL_SECONDS: Final = 0.5  # some containers deliver no events of the file system
-POLL_WITHOUT_EVENTS: Final = 0.1  # without watchfiles; polling a few files takes microseconds
-STEP_MILLISECONDS: Final = 5  # an editor that truncates a file has written it by then
-DEBOUNCE_MILLISECONDS: Final = 100  # the longest wait for a burst of events to end
 
 
 def _signature_of(file: Path) -> Signature:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Course
-from autograder.reports.html import class_page, feedback_page
+from autograder.reports.html import feedback_page
 from autograder.results import Results
 from tests.kit import conftest as kit
+from tests.kit.factories import class_page_of
 from tests.kit.reports import conftest as reports
 
 PHONE = 360
@@ -161,7 +162,7 @@ def pages(tiny: Course, graded_class: Results, hostile: Results) -> list[str]:
         page
         for run in (graded_class, hostile)
         for page in (
-            class_page(tiny, run),
+            class_page_of(tiny, run),
             *(feedback_page(tiny, item) for item in run.submissions),
         )
     ]
@@ -236,7 +237,7 @@ def test_no_script_of_a_page_would_run(browser: Browser, pages: list[str]):
 def report(browser: Browser, tiny: Course, large_class: Results) -> Browser:
     """The class report of 300 students, on a desktop."""
     names = {item.student: f"Student {300 - at}" for at, item in enumerate(large_class.submissions)}
-    browser.show(class_page(tiny, large_class, names), DESKTOP)
+    browser.show(class_page_of(tiny, large_class, names), DESKTOP)
     return browser
 
 
@@ -273,7 +274,7 @@ def test_without_its_script_the_report_can_be_read(
     browser: Browser, tiny: Course, large_class: Results
 ):
     """Without its script the report shows all rows, and no control that needs the script."""
-    page = class_page(tiny, large_class).replace('"use strict"', '"changed"', 1)
+    page = class_page_of(tiny, large_class).replace('"use strict"', '"changed"', 1)
     browser.show(page, DESKTOP)
 
     assert browser.value(f"{SHOWN}.length") == 300
@@ -287,7 +288,7 @@ def test_a_large_class_fits_its_window(
     browser: Browser, tiny: Course, large_class: Results, width: int, tmp_path: Path
 ):
     """A large class fits the window, on a phone too, and nothing is cut off."""
-    browser.show(class_page(tiny, large_class), width, unfold=True)
+    browser.show(class_page_of(tiny, large_class), width, unfold=True)
     browser.photograph(tmp_path / f"large-{width}.png")
 
     assert browser.value(OVERFLOW) <= 0

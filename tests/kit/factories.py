@@ -7,7 +7,7 @@ import re
 import sqlite3
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
@@ -20,6 +20,8 @@ from autograder.authoring import lab_notebook, release
 from autograder.authoring.lab_notebook import Notebook
 from autograder.course import Course, Stage
 from autograder.exports.grade_table import GradeTable, Score, StageColumn, StudentGrades
+from autograder.reports.class_report import NO_GUESSES, Guesses, build_stage_reports
+from autograder.reports.html import class_page
 from autograder.results import (
     CheckResult,
     ExerciseResult,
@@ -592,3 +594,14 @@ PLAIN = frozenset({
     "align", "alt", "checked", "class", "disabled", "id", "start", "style", "title", "type",
 })  # fmt: skip
 INERT = re.compile(r"#|data:image/(png|jpeg|gif);base64,[A-Za-z0-9+/=]*$")
+
+
+def class_page_of(
+    course: Course,
+    results: Results,
+    names: Mapping[str, str] | None = None,
+    guesses: Guesses = NO_GUESSES,
+) -> str:
+    """Return the page about all results of a class."""
+    stages = [*build_stage_reports(course, results, names or {}, guesses)]
+    return class_page(course, results, stages)

@@ -21,8 +21,8 @@ from autograder.exports.export_file import (
     number,
     points,
     read_csv,
-    single_submission,
 )
+from autograder.exports.gradescope_results import single_submission
 from autograder.results import SubmissionResult
 from tests.kit.factories import FORMULAS, MakeCheck, MakeResults, MakeSubmission
 

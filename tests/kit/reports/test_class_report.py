@@ -15,7 +15,6 @@ from autograder.reports.class_report import (
     missing_labs,
     page_names,
 )
-from autograder.reports.html import class_page
 from autograder.results import (
     CheckResult,
     Diagnosis,
@@ -27,7 +26,7 @@ from autograder.results import (
     Status,
     SubmissionResult,
 )
-from tests.kit.factories import MakeCheck, MakeResults, MakeSubmission, WriteCourse
+from tests.kit.factories import MakeCheck, MakeResults, MakeSubmission, WriteCourse, class_page_of
 
 
 def words(page: str) -> str:
@@ -37,7 +36,7 @@ def words(page: str) -> str:
 
 def test_the_class_is_summed_up(tiny: Course, graded_class: Results):
     """The summary has the number of submissions, the graded ones, and the median."""
-    text = words(class_page(tiny, graded_class))
+    text = words(class_page_of(tiny, graded_class))
 
     assert "5 submissions, isolation full" in text
     assert "submissions 5 graded 3 full marks 1 median 50 % mean 50 %" in text
@@ -45,7 +44,7 @@ def test_the_class_is_summed_up(tiny: Course, graded_class: Results):
 
 def test_scores_are_drawn_and_listed(tiny: Course, graded_class: Results):
     """Scores are shown as a histogram and as a table with the same numbers."""
-    page = class_page(tiny, graded_class)
+    page = class_page_of(tiny, graded_class)
 
     assert len(re.findall("<rect ", page)) == 3
     assert "0 to 9 1 10 to 19 0" in words(page)
@@ -55,12 +54,12 @@ def test_scores_are_drawn_and_listed(tiny: Course, graded_class: Results):
 
 def test_each_exercise_shows_how_many_have_all_its_points(tiny: Course, graded_class: Results):
     """The share of full marks counts only graded submissions."""
-    assert "double 1 of 3 33 %" in words(class_page(tiny, graded_class))
+    assert "double 1 of 3 33 %" in words(class_page_of(tiny, graded_class))
 
 
 def test_a_mistake_leads_to_its_students_and_its_exercise(tiny: Course, graded_class: Results):
     """A row has the question for the class, links to the exercise, and to each student's page."""
-    page = class_page(tiny, graded_class)
+    page = class_page_of(tiny, graded_class)
     row = page[page.index("What to teach next") : page.index("Submissions that need")]
 
     assert "The scores are not scaled . Ask the class: How long are the vectors?" in words(row)
@@ -78,7 +77,7 @@ def test_all_mistakes_are_listed(
         check(Outcome.FAILED, diagnosis=Diagnosis(f"m{i}", f"Mistake {i:02}.", "Why?"))
         for i in range(12)
     ]
-    page = class_page(tiny, results(submission(*checks)))
+    page = class_page_of(tiny, results(submission(*checks)))
     shown, folded = page.split("<details><summary>2 more mistakes</summary>")
 
     assert [f"Mistake {i:02}<" in shown for i in range(12)] == [True] * 10 + [False] * 2
@@ -87,7 +86,7 @@ def test_all_mistakes_are_listed(
 
 def test_what_the_grader_cannot_decide_needs_manual_review(tiny: Course, graded_class: Results):
     """Manual review lists unreadable files and grader errors, but no ordinary wrong answers."""
-    page = class_page(tiny, graded_class)
+    page = class_page_of(tiny, graded_class)
     listed = words(
         page[page.index("Submissions that need manual review") : page.index("Exercises</h3>")]
     )
@@ -104,7 +103,7 @@ def test_missing_written_answers_are_counted(
     notice = "No lab.ipynb was submitted, so the written answers (4 points) count as missing."
     flags = (Flag(FlagKind.NO_LAB, notice),)
     run = results(submission(check(), flags=flags), submission(check(), student="bob"))
-    page = class_page(tiny, run)
+    page = class_page_of(tiny, run)
 
     assert "without written answers 1" in words(page)
     assert page.count('data-states="full nolab"') == 1
@@ -125,7 +124,7 @@ def test_the_table_in_the_terminal_has_names(
 
 def test_every_submission_links_to_its_page(tiny: Course, graded_class: Results):
     """A submission shows its points, or "none" if there is no grade, and links to its page."""
-    page = class_page(tiny, graded_class)
+    page = class_page_of(tiny, graded_class)
 
     assert '<a href="ada--01-tiny.html"><bdi>ada</bdi></a>' in page
     assert "ada 2 / 2" in words(page)
@@ -138,7 +137,7 @@ def test_each_stage_has_a_section_in_the_order_of_the_course(
     """Stages are in the order of the course, and submissions without a stage come last."""
     course = write_course(stages=("02_tiny", "01_tiny"))
     run = results(*(submission(check(), stage=stage) for stage in ("", "01_tiny", "02_tiny")))
-    page = class_page(course, run)
+    page = class_page_of(course, run)
 
     assert re.findall(r'href="(alice[^"]+)"', page) == [
         "alice--02-tiny.html",
@@ -150,7 +149,7 @@ def test_each_stage_has_a_section_in_the_order_of_the_course(
 
 def test_a_run_without_submissions_says_so(tiny: Course, results: MakeResults):
     """An empty folder is reported and is not an error."""
-    assert "Nothing was graded in this run." in class_page(tiny, results())
+    assert "Nothing was graded in this run." in class_page_of(tiny, results())
 
 
 def test_a_class_that_could_not_be_graded_has_no_median(
@@ -160,11 +159,11 @@ def test_a_class_that_could_not_be_graded_has_no_median(
     run = results(
         submission(status=Status.UNREADABLE), submission(failed_check, status=Status.TIMEOUT)
     )
-    text = words(class_page(tiny, results(run.submissions[0])))
+    text = words(class_page_of(tiny, results(run.submissions[0])))
 
     assert "submissions 1 graded 0" in text
     assert "median" not in text
-    assert "median" in words(class_page(tiny, run))
+    assert "median" in words(class_page_of(tiny, run))
 
 
 def test_the_report_is_values_before_it_is_a_page(tiny: Course, graded_class: Results):
@@ -183,7 +182,9 @@ def test_points_with_right_neighbours_are_counted_apart(
     given_check: CheckResult,
 ):
     """Points with our code are in the sums of the stage and after each score."""
-    text = words(class_page(tiny, results(submission(check(), given_check), submission(check()))))
+    text = words(
+        class_page_of(tiny, results(submission(check(), given_check), submission(check())))
+    )
 
     assert "points with right neighbours 2" in text
     assert "4 / 4 2 with right neighbours" in text
@@ -244,7 +245,7 @@ def test_a_students_text_is_not_markup():
 
 def test_names_stand_in_the_place_of_ids(tiny: Course, graded_class: Results):
     """The class report shows the name above the id, or the id alone if there is no name."""
-    page = class_page(tiny, graded_class, {"ada": "Ada Lovelace", "alan": "\u202eAlan"})
+    page = class_page_of(tiny, graded_class, {"ada": "Ada Lovelace", "alan": "\u202eAlan"})
 
     assert '<a href="ada--01-tiny.html"><bdi>Ada Lovelace</bdi></a>' in page
     assert "Ada Lovelace ada 2 / 2" in words(page)
@@ -257,7 +258,7 @@ def test_each_check_has_its_statistics(
 ):
     """A check has its share and difficulty, and a dash without a correlation."""
     outcomes = (Outcome.PASSED, Outcome.PASSED, Outcome.FAILED)
-    text = words(class_page(tiny, results(*(submission(check(item)) for item in outcomes))))
+    text = words(class_page_of(tiny, results(*(submission(check(item)) for item in outcomes))))
 
     assert "double Twice one is two. 2 of 3 67 % 33 % \N{EN DASH}" in text
     assert "It is shown for at least 20 submissions" in text
@@ -268,7 +269,7 @@ def test_the_same_file_is_shown_without_a_claim(
 ):
     """Both students with the same file are shown, without a claim about the author."""
     run = results(*(submission(failed_check, student=name, sha256="s") for name in ("ada", "bob")))
-    text = words(class_page(tiny, run))
+    text = words(class_page_of(tiny, run))
 
     assert "2 submissions of the same file ada , bob" in text
     assert "equal code does not show who wrote it" in text
@@ -277,7 +278,7 @@ def test_the_same_file_is_shown_without_a_claim(
 
 def test_the_first_trouble_is_never_hidden(tiny: Course, graded_class: Results):
     """On a phone the first problem is below the name and not hidden."""
-    page = class_page(tiny, graded_class)
+    page = class_page_of(tiny, graded_class)
 
     assert page.count('class="problem small soft"') == 5
     assert re.search(r"\.submissions \.problem \{ grid-area: 2", page)
@@ -295,7 +296,7 @@ def test_a_row_has_the_words_by_which_it_is_filtered(
     tiny: Course, submission: MakeSubmission, results: MakeResults, facts: dict, states: str
 ):
     """A row of the report holds the words that the script filters by."""
-    page = class_page(tiny, results(submission(**facts)))
+    page = class_page_of(tiny, results(submission(**facts)))
 
     assert f'data-states="{states}"' in page
 
@@ -303,7 +304,7 @@ def test_a_row_has_the_words_by_which_it_is_filtered(
 def test_a_class_of_three_hundred_is_a_small_page(tiny: Course, large_class: Results):
     """A class of 300 has a row for each student, without pictures or network."""
     names = {item.student: f"Name {item.student}" for item in large_class.submissions}
-    page = class_page(tiny, large_class, names)
+    page = class_page_of(tiny, large_class, names)
 
     assert page.count("data-states=") == 300
     assert all(name in page for name in names.values())
@@ -316,8 +317,10 @@ def test_guesses_are_counted_for_each_choice(tiny: Course, graded_class: Results
         GuessedChoice("<all>", (60, 80), is_right=False),
         GuessedChoice("one", (), is_right=True),
     )
-    page = class_page(tiny, graded_class, guesses={"01_tiny": [GuessedQuestion("Which?", choices)]})
+    page = class_page_of(
+        tiny, graded_class, guesses={"01_tiny": [GuessedQuestion("Which?", choices)]}
+    )
 
     assert "Which? Choice Share Guesses Sure" in words(page)
     assert "&lt;all&gt; 2 of 2 70 % one the right choice 0 of 2" in words(page)
-    assert "Guesses before" not in class_page(tiny, graded_class)
+    assert "Guesses before" not in class_page_of(tiny, graded_class)

@@ -18,7 +18,6 @@ from autograder.reports.feedback import ExerciseFeedback
 from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.reports.html import (
     breakable,
-    class_page,
     exercise_card,
     feedback_page,
     render,
@@ -26,7 +25,7 @@ from autograder.reports.html import (
 )
 from autograder.reports.plain import exercise_text
 from autograder.results import Audit, CheckResult, Outcome, Results, Status, SubmissionResult
-from tests.kit.factories import HOSTILE_TEXTS, MakeCheck, MakeSubmission
+from tests.kit.factories import HOSTILE_TEXTS, MakeCheck, MakeSubmission, class_page_of
 
 OURS = frozenset(
     (
@@ -92,13 +91,16 @@ def page(
 def pages(tiny: Course, graded_class: Results, page: str) -> list[str]:
     """A page of each kind."""
     others = [feedback_page(tiny, result) for result in graded_class.submissions]
-    return [page, *others, class_page(tiny, graded_class)]
+    return [page, *others, class_page_of(tiny, graded_class)]
 
 
 @pytest.fixture
 def hostile_pages(tiny: Course, hostile: Results) -> list[str]:
     """The pages of a class in which every text is hostile."""
-    return [class_page(tiny, hostile), *(feedback_page(tiny, item) for item in hostile.submissions)]
+    return [
+        class_page_of(tiny, hostile),
+        *(feedback_page(tiny, item) for item in hostile.submissions),
+    ]
 
 
 def test_a_page_has_all_that_a_student_needs(page: str):
