@@ -119,6 +119,18 @@ def find(shared: Path) -> CompanionFile | None:
     return read_toml(path, CompanionFile) if path.is_file() else None
 
 
+def read(shared: Path) -> CompanionFile:
+    """Read the companion in the folder *shared*; raise ``UsageError`` if there is none."""
+    file = find(shared)
+    if file is None:
+        msg = (
+            f"This course has no companion: {shared / COMPANION_FILE} is missing. If it should "
+            "have one, `autograder start` adds the files."
+        )
+        raise UsageError(msg)
+    return file
+
+
 def show(
     server: Workers,
     shared: Path,
@@ -131,10 +143,7 @@ def show(
     A stage whose code does not finish is left out, and a note says so. Raises ``UsageError`` if the
     request can't be answered, and ``GraderError`` if the companion fails.
     """
-    file = find(shared)
-    if file is None:
-        msg = "This course has no companion."
-        raise UsageError(msg)
+    file = read(shared)
     left, notes = [one for one in slots if one.stage in modules], list[str]()
     for _ in range(ATTEMPTS):
         running, found = _attempt(server, shared, file, left, modules, request)

@@ -43,6 +43,10 @@ LAB = "lab.ipynb"
 SECRET_VARIABLE = "AUTOGRADER_COURSE_SECRET"  # noqa: S105  # the name of the secret, not the secret
 SECRET_FILE = ".course-secret"  # noqa: S105  # a file name, not the secret
 SECRET_BYTES = 16
+PUBLIC_INPUTS = (
+    "No course secret is set, so hidden inputs are the same in every public copy "
+    "(docs/security.md)."
+)
 ASSIGNMENTS = "assignments"  # folder for students, in a course or an installed wheel
 SHARED = "course"  # folder of modules and data for the labs of all stages, next to the stages
 SOLUTIONS_PACKAGE = "autograder_solutions"  # an installed wheel with the folders of a course

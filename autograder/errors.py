@@ -144,17 +144,13 @@ def _failed_imports(error: Exception) -> Iterator[tuple[str, str]]:
         if library in _LIBRARIES:
             yield library, f"{frame.f_code.co_filename}, line {line}"
     at_module_level = bool(modules) and frames[-1] == modules[-1]
-    lacking = (error.name or "") if isinstance(error, ImportError) else _module_name(error)
+    module = getattr(getattr(error, "obj", None), "__name__", "")  # which lacks an attribute
+    lacking = (error.name or "") if isinstance(error, ImportError) else str(module)
     lacking = lacking.partition(".")[0]
     if lacking in _LIBRARIES and (at_module_level or isinstance(error, ModuleNotFoundError)):
         yield lacking, getattr(error, "path", None) or "no such module"
     if str(error) == "Numpy is not available":  # torch was built for another version of it
         yield "numpy", "torch can't use this version"
-
-
-def _module_name(error: Exception) -> str:
-    """Return the name of the module that lacks an attribute; empty for any other error."""
-    return str(getattr(getattr(error, "obj", None), "__name__", ""))
 
 
 def _says_no_memory(error: BaseException) -> bool:

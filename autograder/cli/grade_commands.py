@@ -15,7 +15,7 @@ from rich.progress import Progress as ProgressBar
 from typer import Argument, Option
 
 from autograder.cli import inputs, options, output
-from autograder.course import Course, Stage, course_secret
+from autograder.course import PUBLIC_INPUTS, Course, Stage, course_secret
 from autograder.errors import ClusterError, UsageError
 from autograder.grading import class_copies
 from autograder.grading import run as term
@@ -304,11 +304,7 @@ def _grade_and_print(run: Run) -> None:
 
 def _grade(run: Run, journal: Journal) -> Results:
     if not course_secret(run.course.root):
-        typer.echo(
-            "No course secret is set, so hidden inputs are the same in every public copy "
-            "(docs/security.md).",
-            err=True,
-        )
+        typer.echo(PUBLIC_INPUTS, err=True)
     with _saying_where_to_go_on(journal.file), _progress(len(run.submissions)) as advance:
         results = run.grade(journal, advance)
     if journal.fault and journal.file:

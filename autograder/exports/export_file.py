@@ -10,8 +10,10 @@ students by them.
 import csv
 import io
 import re
+import stat
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+import zipfile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
@@ -28,6 +30,7 @@ _NUMBER = re.compile(r"(?:-?(?:0|[1-9]\d*)(?:\.\d+)?)?", re.ASCII)
 MAX_ROWS = 20  # named in one warning
 _MOST = 10**12  # points; larger numbers with six decimals exceed the precision of `Decimal`
 _BOM = b"\xef\xbb\xbf"
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed time
 
 
 class ExportFile(msgspec.Struct, frozen=True):
@@ -53,6 +56,18 @@ def write_file(file: Path, parts: Iterable[bytes]) -> None:
     except OSError as error:
         msg = f"{file} can't be written: {error.strerror}."
         raise UsageError(msg) from error
+
+
+def zip_of(files: Mapping[str, bytes | str], executable: Collection[str] = ()) -> bytes:
+    """Return a zip with the contents of *files* by name; equal files give equal bytes."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in files.items():
+            entry = zipfile.ZipInfo(name, _EPOCH)
+            entry.create_system = 3  # Unix, because programs otherwise ignore the permissions
+            entry.external_attr = (stat.S_IFREG | (0o755 if name in executable else 0o644)) << 16
+            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
 
 
 class CsvTable(msgspec.Struct, frozen=True):

@@ -8,7 +8,6 @@ then the plugin, so the full name at the start must not contain ``_``. Both igno
 without a message, so the zip contains no other names.
 """
 
-import io
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +18,7 @@ import msgspec
 
 from autograder.course import Course, Stage
 from autograder.errors import UsageError
-from autograder.exports.export_file import ExportFile
+from autograder.exports.export_file import ExportFile, zip_of
 from autograder.exports.final_grade import final_grade
 from autograder.exports.grade_table import GradeTable, Score, StudentGrades, lms_number
 from autograder.reports.feedback import counted
@@ -33,8 +32,6 @@ from autograder.submission.roster import Groups, Member
 Platform = Literal["canvas", "moodle"]
 
 PAGE: Final = "feedback.html"
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # a fixed time, so that the same record gives the same bytes
-_READABLE = 0o644 << 16
 _MAX_NAMES = 100_000  # in one download; the download of 1000 students has some thousands
 _MAX_LMS_NAME = 60  # characters of a name in a file name, which also has a number
 _PREFERRED = (".py", ".ipynb", ".zip")  # the order of files to which Canvas may attach the page
@@ -113,7 +110,7 @@ def feedback_zip(course: Course, results: Results, request: FeedbackRequest) -> 
         )
     known = request.grades.remarks if request.grades else ()
     own = (text for text in known if text.startswith(f"{stage.name}: "))
-    return ExportFile(_pack(pages), (*own, *remarks))
+    return ExportFile(zip_of(pages), (*own, *remarks))
 
 
 def download_names(path: Path) -> tuple[str, ...]:
@@ -257,22 +254,12 @@ def _page(
     students: Sequence[str],
     score: Score | None,
 ) -> str:
-    names = [line(request.name_of(student), MAX_WORD) for student in students]
-    return feedback_page(
-        course,
-        result,
-        name=", ".join(name or one for name, one in zip(names, students, strict=True))
-        if any(names)
-        else "",
-        grade=final_grade(
-            score,
-            {exercise.name for exercise in stage.exercises},
-            course.zone,
-            request.answers(result.student, stage.name),
-        )
-        if score
-        else None,
-    )
+    names = {student: line(request.name_of(student), MAX_WORD) for student in students}
+    shown = ", ".join(names[one] or one for one in students) if any(names.values()) else ""
+    exercises = {exercise.name for exercise in stage.exercises}
+    answers = request.answers(result.student, stage.name)
+    grade = final_grade(score, exercises, course.zone, answers) if score else None
+    return feedback_page(course, result, name=shown, grade=grade)
 
 
 def _nobody(request: FeedbackRequest, students: int, stage: str) -> str:
@@ -288,16 +275,6 @@ def _nobody(request: FeedbackRequest, students: int, stage: str) -> str:
     )
     roster = " If you collected them with --roster, add the same files." if request.download else ""
     return f"{what} Pass the download of these submissions with --download.{roster}"
-
-
-def _pack(pages: Mapping[str, str]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, page in pages.items():
-            info = zipfile.ZipInfo(name, _EPOCH)
-            info.external_attr = _READABLE
-            archive.writestr(info, page, zipfile.ZIP_DEFLATED)
-    return packed.getvalue()
 
 
 def _zip_names(path: Path) -> tuple[str, ...]:

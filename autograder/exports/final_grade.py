@@ -64,17 +64,16 @@ def _parts(score: Score, automatic: Collection[str]) -> Iterator[GradePart]:
 
 
 def _by_hand(name: str, cell: CellGrade, most: float) -> GradePart:
-    if cell.manual is not None:
-        return GradePart(
-            name=name,
-            source=BY_INSTRUCTOR,
-            points=cell.manual,
-            max_points=most,
-            is_by_hand=True,
-        )
-    source = "" if cell.automatic else "no answer"
-    source = "not graded yet" if cell.automatic is None else source
-    return GradePart(name=name, source=source, points=cell.automatic, max_points=most)
+    points, source = cell.manual, BY_INSTRUCTOR
+    if cell.manual is None:
+        points, source = cell.automatic, "" if cell.automatic else "no answer"
+    return GradePart(
+        name=name,
+        source="not graded yet" if points is None else source,
+        points=points,
+        max_points=most,
+        is_by_hand=cell.manual is not None,
+    )
 
 
 def _notes(

@@ -126,31 +126,26 @@ def scale(grades: GradeTable, points: Mapping[str, float]) -> GradeTable:
         for stage in grades.stages
         if stage.max_score and stage.name in points
     }
+
+    def scaled(scores: Mapping[str, Score]) -> dict[str, Score]:
+        return {
+            stage: _scaled(score, factors[stage]) if stage in factors else score
+            for stage, score in scores.items()
+        }
+
     stages = tuple(
-        msgspec.structs.replace(stage, max_score=points[stage.name])
-        if stage.name in factors
-        else stage
+        replace(stage, max_score=points[stage.name]) if stage.name in factors else stage
         for stage in grades.stages
     )
-    rows = tuple(
-        msgspec.structs.replace(row, scores=_scaled_scores(row.scores, factors))
-        for row in grades.rows
-    )
-    return msgspec.structs.replace(grades, stages=stages, rows=rows)
-
-
-def _scaled_scores(scores: Mapping[str, Score], factors: Mapping[str, float]) -> dict[str, Score]:
-    return {
-        stage: _scaled(score, factors[stage]) if stage in factors else score
-        for stage, score in scores.items()
-    }
+    rows = tuple(replace(row, scores=scaled(row.scores)) for row in grades.rows)
+    return replace(grades, stages=stages, rows=rows)
 
 
 def _scaled(score: Score, factor: float) -> Score:
     def times(points: float | None) -> float | None:
         return None if points is None else add((points * factor,))
 
-    return msgspec.structs.replace(
+    return replace(
         score,
         raw=times(score.raw),
         score=times(score.score),
@@ -179,17 +174,17 @@ def settle_ungraded(
                 f"{stage.name}: in {which} no exercise could be graded, so {cells}: {names}"
             )
     rows = grades.rows if zero else tuple(map(_without_ungraded, grades.rows))
-    return msgspec.structs.replace(grades, rows=rows, remarks=(*grades.remarks, *remarks))
+    return replace(grades, rows=rows, remarks=(*grades.remarks, *remarks))
 
 
 def _without_ungraded(row: StudentGrades) -> StudentGrades:
     if not any(score.is_ungraded for score in row.scores.values()):
         return row
     scores = {
-        stage: msgspec.structs.replace(score, raw=None, score=None) if score.is_ungraded else score
+        stage: replace(score, raw=None, score=None) if score.is_ungraded else score
         for stage, score in row.scores.items()
     }
-    return msgspec.structs.replace(row, scores=scores)
+    return replace(row, scores=scores)
 
 
 def _score(result: SubmissionResult) -> Score:

@@ -9,10 +9,7 @@ give no grade. Gradescope itself handles deadlines and late penalties.
 
 import hashlib
 import hmac
-import io
-import stat
-import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import resources
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
@@ -24,6 +21,7 @@ import autograder
 from autograder.course import (
     COURSE_FILE,
     HINTS_FILE,
+    PUBLIC_INPUTS,
     SECRET_FILE,
     STAGE_FILE,
     Course,
@@ -32,7 +30,7 @@ from autograder.course import (
 )
 from autograder.course_file import Isolation, Name
 from autograder.errors import CourseError
-from autograder.exports.export_file import ExportFile
+from autograder.exports.export_file import ExportFile, zip_of
 from autograder.exports.gradescope_results import Visibility
 from autograder.grading.suite_runner import open_suites
 from autograder.results import add
@@ -41,7 +39,6 @@ from autograder.submission.files import is_hidden_or_generated
 FILE: Final = "gradescope.zip"
 OWN_MIB: Final = 512  # two processes with torch: at most 494, shared memory counted once
 SCRIPTS: Final = ("setup.sh", "run_autograder", "as_nobody")
-_ZIP_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # the same course gives the same bytes
 
 Files = dict[str, bytes]  # contents by name
 
@@ -51,6 +48,9 @@ COURSE_FOLDER: Final = "course"  # student code must not read this folder
 LIMIT: Final = (
     "Limit the number of submissions in the assignment's settings: every graded submission shows "
     "something about the hidden suite."
+)
+OWN_INPUTS: Final = (
+    "Hidden inputs are drawn from the bundle's own secret, which is derived from the course secret."
 )
 BUNDLE_FILE: Final = "bundle.toml"
 
@@ -73,41 +73,20 @@ def build_zip(
     config = BundleConfig(format_version=1, stages=names, isolation=least, visibility=visibility)
     templates = resources.files("autograder.gradescope") / "templates"
     files = {name: (templates / name).read_bytes() for name in SCRIPTS}
-    files |= kit_files() | requirements(course)
+    kit = _below(Path(autograder.__file__).parent)
+    files |= {f"autograder/{name}": content for name, content in kit.items()}
+    files |= requirements(course)
     files |= course_files(course, stages)
     files[BUNDLE_FILE] = to_toml(config)
     with open_suites(course, stages) as runner:
         most = add(points for stage in stages for points in runner.points(stage).values())
-    secret = (
-        (
-            "Hidden inputs are drawn from the bundle's own secret, which is derived from the "
-            "course secret."
-        )
-        if course_secret(course.root)
-        else (
-            "No course secret is set, so hidden inputs are the same in every public copy "
-            "(docs/security.md)."
-        )
-    )
-    memory = f"Give its container {OWN_MIB + course.limits.memory_mib} MiB of memory or more."
     remarks = (
         f"Set the assignment's autograder points to {most:g}.",
-        memory,
+        f"Give its container {OWN_MIB + course.limits.memory_mib} MiB of memory or more.",
         LIMIT,
-        secret,
+        OWN_INPUTS if course_secret(course.root) else PUBLIC_INPUTS,
     )
-    return ExportFile(_zip(files), remarks)
-
-
-def _zip(files: Mapping[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name in sorted(files):
-            entry = zipfile.ZipInfo(name, _ZIP_EPOCH)
-            entry.create_system = 3  # Unix, because programs otherwise ignore the permissions
-            entry.external_attr = (stat.S_IFREG | (0o755 if name in SCRIPTS else 0o644)) << 16
-            archive.writestr(entry, files[name], zipfile.ZIP_DEFLATED)
-    return buffer.getvalue()
+    return ExportFile(zip_of(dict(sorted(files.items())), SCRIPTS), remarks)
 
 
 class BundleConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -128,12 +107,6 @@ def to_toml(config: BundleConfig) -> bytes:
         f'isolation = "{config.isolation}"\n'
         f'visibility = "{config.visibility}"\n'
     ).encode()
-
-
-def kit_files() -> Files:
-    """Return the files of this package, wherever it is installed."""
-    root = Path(autograder.__file__).parent
-    return {f"autograder/{name}": content for name, content in _below(root).items()}
 
 
 def requirements(course: Course) -> Files:

@@ -173,10 +173,12 @@ def combine_stages(results: Results, stages: Sequence[Stage]) -> Results:
         for result in found
         for exercise in result.exercises
     )
+    statuses = [result.status for result in found]
+    decisive = (Status.GRADER_ERROR, Status.GRADED)  # the first of these that occurs
     whole = SubmissionResult(
         student=found[0].student,
         stage="",
-        status=_status(found),
+        status=next((one for one in decisive if one in statuses), statuses[0]),
         score=add(scores) if len(scores) == len(found) else None,
         max_score=None,
         message="\n".join(message),
@@ -188,15 +190,13 @@ def combine_stages(results: Results, stages: Sequence[Stage]) -> Results:
     return msgspec.structs.replace(results, submissions=(whole,))
 
 
-def _status(found: Sequence[SubmissionResult]) -> Status:
-    statuses = [result.status for result in found]
-    decisive = (Status.GRADER_ERROR, Status.GRADED)  # the first of these that occurs
-    return next((status for status in decisive if status in statuses), statuses[0])
-
-
 def report_lines(results: Results) -> list[str]:
     """Return lines for the instructor that students do not need."""
-    lines = [_score_line(result) for result in results.submissions]
+    lines = []
+    for result in results.submissions:
+        score = "no" if result.score is None else f"{result.score:g}"
+        stage = result.stage or "all stages"
+        lines.append(f"{result.student}, {stage}: {score} points ({result.status})")
     lines.append(f"Isolation: {results.isolation}. Hidden inputs: {results.hidden_inputs}.")
     if results.isolation != "full":
         lines.append(
@@ -205,11 +205,6 @@ def report_lines(results: Results) -> list[str]:
             "network."
         )
     return lines
-
-
-def _score_line(result: SubmissionResult) -> str:
-    score = "no" if result.score is None else f"{result.score:g}"
-    return f"{result.student}, {result.stage or 'all stages'}: {score} points ({result.status})"
 
 
 def main(arguments: Sequence[str]) -> int:

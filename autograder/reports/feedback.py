@@ -345,11 +345,8 @@ def grading_note(*, points: float = 0.0, hidden_points: float = 0.0, is_here: bo
     if hidden_points:
         others = f"{hidden_points:g} of {points:g} points"
         text += f", and {others} from checks that only your instructor has"
-    return (
-        f"{text}. The hidden suite is here: run `autograder check --hidden`."
-        if is_here
-        else f"{text}."
-    )
+    here = " The hidden suite is here: run `autograder check --hidden`." if is_here else ""
+    return f"{text}.{here}"
 
 
 def line_in(message: str) -> int:

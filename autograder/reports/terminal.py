@@ -36,7 +36,6 @@ NARROWEST = 20  # columns; in fewer, words break anyway
 WIDE = 60  # columns; a narrower overview leaves out the states
 INDENT = 2
 BLOCKS = 20  # length of a bar, which fits next to the points in 40 columns
-MAX_PATH = 400  # characters; a student's own path may be long
 COLOURS = {"✓": "green", "✗": "bold red", "!": "bold red", "~": "yellow", "·": "dim"}
 
 
@@ -266,15 +265,10 @@ def _shaded(entry: float, most: float, cell: int, block: int) -> Text:
     shaded = shade * block
     number = f"{entry:{cell - block}.2f}" if cell > block else ""
     if len(number) > cell - block:
-        number = _short(entry)
+        is_small = abs(entry) < ALMOST_ONE  # shown as .32, others as 1.0
+        number = f"{entry:.2f}".replace("0.", ".", 1) if is_small else f"{entry:.1f}"
         shaded = "" if len(number) == cell else shaded
     return Text.assemble((shaded, "cyan"), (number, "dim" if is_empty else ""))
-
-
-def _short(entry: float) -> str:
-    """Return *entry* in at most three characters and a sign: .32, 1.0, -.32."""
-    number = f"{entry:.2f}"
-    return number.replace("0.", ".", 1) if abs(entry) < ALMOST_ONE else f"{entry:.1f}"
 
 
 def tensor_parts(tables: Sequence[TensorTable], width: int) -> Iterator[RenderableType]:

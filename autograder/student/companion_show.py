@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder.course import COMPANION_FILE, Handout, Stage
@@ -15,7 +14,7 @@ from autograder.student.progress import Progress
 from autograder.submission import Code, collect
 
 if TYPE_CHECKING:  # imports torch
-    from autograder.companion import CompanionAnswer, CompanionFile, Slot
+    from autograder.companion import CompanionAnswer, Slot
 
 
 def is_here(own: Handout) -> bool:
@@ -40,7 +39,7 @@ def show(
     """
     from autograder import companion  # noqa: PLC0415  # imports torch
 
-    file = _file(own.shared)
+    file = companion.read(own.shared)
     slots = file.filled(passed)
     if stage:
         order = [one.name for one in own.stages]
@@ -64,7 +63,7 @@ def show_here(
     from autograder.student.companion_worker import open_module  # noqa: PLC0415  # imports torch
 
     shared = folder_with(stage.source, COMPANION_FILE) or own.shared
-    file = _file(shared)
+    file = companion.read(shared)
     needed = {key for one in file.slot for key in one.keys}
     order = [one.name for one in own.stages]
     unknown = [name for name in changed if f"{stage.name}/{name}" not in needed]
@@ -131,19 +130,6 @@ class Changed:
 
     def __getattr__(self, name: str) -> object:
         return self._changed[name] if name in self._changed else getattr(self._module, name)
-
-
-def _file(shared: Path) -> "CompanionFile":
-    from autograder import companion  # noqa: PLC0415  # imports torch
-
-    file = companion.find(shared)
-    if file is None:
-        msg = (
-            f"This course has no companion: {shared / COMPANION_FILE} is missing. If it should "
-            "have one, `autograder start` adds the files."
-        )
-        raise UsageError(msg)
-    return file
 
 
 def _modules(own: Handout, slots: "Collection[Slot]") -> Mapping[str, Code]:

@@ -13,7 +13,7 @@ from autograder.errors import UsageError
 from autograder.sandbox.notebook_magics import bound_names
 from autograder.student.exercise_cell import parts_of, written
 from autograder.student.learner_folder import ORIGINALS, solved_stage, source_text, write_text
-from autograder.student.progress import Progress, Task
+from autograder.student.progress import Progress, Task, tasks_of
 from autograder.submission.exercise_cells import definition_in, lines_of, lines_of_node
 
 
@@ -67,7 +67,7 @@ def request(own: Handout, progress: Progress, task: Task) -> str:
 def fill(own: Handout, progress: Progress, stage: Stage) -> list[FilledCopy]:
     """Fill the open copies of *stage* whose original has passed, and save the progress."""
     found = []
-    for task in (Task(stage, one) for one in stage.exercises):
+    for task in tasks_of(stage):
         source = original(own, task)
         if source is None or source.key not in progress.passed or task.key in progress.passed:
             continue

@@ -18,7 +18,7 @@ from autograder.reports.html import render
 from autograder.reports.tensor_tables import TensorCell, TensorRow, TensorTable, shade
 from autograder.sanitize import lines
 from autograder.student.predictions import calibration, saved_guesses
-from autograder.student.progress import Progress, Task, first_open, tasks
+from autograder.student.progress import Progress, first_open, tasks, tasks_of
 from autograder.submission.notebook import saved_cells
 from autograder.submission.written_answers import Prediction, answered_questions
 
@@ -104,11 +104,7 @@ def write_page(own: Handout, progress: Progress, folder: Path, draw: Draw) -> Pa
 
 
 def _chapter(stage: Stage, progress: Progress, draw: Draw) -> Chapter:
-    passed = tuple(
-        exercise.name
-        for exercise in stage.exercises
-        if Task(stage, exercise).key in progress.passed
-    )
+    passed = tuple(one.exercise.name for one in tasks_of(stage) if one.key in progress.passed)
     weights = draw(stage) if progress.is_done(stage) else None
     outputs = outputs_after_exercises(stage.lab) if passed else []
     guesses = _guesses(stage) if passed else ()

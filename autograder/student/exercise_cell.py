@@ -45,7 +45,17 @@ class CellStatement(NamedTuple):
 
 def parts_of(cell: str, exercise: str, others: Collection[str]) -> list[CellStatement]:
     """Return the statements of *cell*; raise ``UsageError`` unless it defines *exercise* alone."""
-    found = _statements(_parsed(cell), cell)
+    try:
+        found = statements_of(cell)
+    except SyntaxError as error:
+        msg = (
+            f"This cell is not valid Python (line {(error.lineno or 1) + 1}: {error.msg}). "
+            "Nothing was written."
+        )
+        raise UsageError(msg) from None
+    except (ValueError, RecursionError, MemoryError):
+        msg = "This cell can't be read as Python. Nothing was written."
+        raise UsageError(msg) from None
     for problem in _problems(found, exercise, others):
         raise UsageError(problem)
     return found
@@ -53,12 +63,8 @@ def parts_of(cell: str, exercise: str, others: Collection[str]) -> list[CellStat
 
 def statements_of(text: str) -> list[CellStatement]:
     """Return the statements of a module; raise ``SyntaxError`` if it is not valid Python."""
-    return _statements(_quietly_parsed(text).body, text)
-
-
-def _statements(body: Sequence[ast.stmt], text: str) -> list[CellStatement]:
     lines, found = lines_of(text), []
-    for node in body:
+    for node in _quietly_parsed(text).body:
         first, last = lines_of_node(node)
         own = "".join(lines[first - 1 : last]).rstrip("\r\n")
         found.append(CellStatement(node, frozenset(bound_names(node)), own, first + 1))
@@ -114,19 +120,6 @@ def _last_definition(text: str, name: str) -> ast.stmt | None:
         return None
     found = [one for one in body if isinstance(one, DEFINITION) and one.name == name]
     return found[-1] if found else None
-
-
-def _parsed(cell: str) -> list[ast.stmt]:
-    try:
-        return _quietly_parsed(cell).body
-    except SyntaxError as error:
-        msg = (
-            f"This cell is not valid Python (line {(error.lineno or 1) + 1}: {error.msg}). "
-            "Nothing was written."
-        )
-    except (ValueError, RecursionError, MemoryError):
-        msg = "This cell can't be read as Python. Nothing was written."
-    raise UsageError(msg)
 
 
 def _quietly_parsed(text: str) -> ast.Module:

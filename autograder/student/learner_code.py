@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from autograder.course import Handout, Stage
-from autograder.results import Outcome, SubmissionResult
+from autograder.results import CheckResult, Outcome, SubmissionResult
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import BadMessageError
 from autograder.sandbox.spawned_workers import Workers, own_workers
@@ -108,8 +108,11 @@ class LearnerCode:
 
 def is_right(result: SubmissionResult) -> bool:
     """Whether there is at least one check and every check passed."""
-    checks = [check for exercise in result.exercises for check in exercise.checks]
-    return bool(checks) and all(check.outcome is Outcome.PASSED for check in checks)
+    return {check.outcome for check in _checks(result)} == {Outcome.PASSED}
+
+
+def _checks(result: SubmissionResult) -> list[CheckResult]:
+    return [check for exercise in result.exercises for check in exercise.checks]
 
 
 def _verdict(found: object, problem: str) -> Verdict:
@@ -157,7 +160,9 @@ class WrongModules:
                     continue
                 result = self._code.check_exercise(runner, wrong, exercise)
                 if _fails_by_value(result):
-                    yield WrongModule(change, exercise, _name(result), wrong, rows)
+                    diagnoses = (check.diagnosis for check in _checks(result))
+                    name = next((one.title for one in diagnoses if one is not None), "")
+                    yield WrongModule(change, exercise, name, wrong, rows)
 
     def _changed(self, text: str) -> Iterator[tuple[str, str, str]]:
         """Yield, for each small change, the exercise, a description and the changed module."""
@@ -191,12 +196,5 @@ def first_named(found: Generator[WrongModule, None, None]) -> WrongModule | None
 
 def _fails_by_value(result: SubmissionResult) -> bool:
     """Whether a value is wrong; code that only raises an exception needs no hunt."""
-    checks = [check for exercise in result.exercises for check in exercise.checks]
-    raised = any(check.outcome is Outcome.ERRORED for check in checks)
-    return not raised and any(check.outcome is Outcome.FAILED for check in checks)
-
-
-def _name(result: SubmissionResult) -> str:
-    checks = [check for exercise in result.exercises for check in exercise.checks]
-    named = (check.diagnosis.title for check in checks if check.diagnosis is not None)
-    return next(named, "")
+    outcomes = {check.outcome for check in _checks(result)}
+    return Outcome.ERRORED not in outcomes and Outcome.FAILED in outcomes

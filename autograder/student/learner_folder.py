@@ -32,7 +32,7 @@ from autograder.student import course_memory
 from autograder.student.editor import vscode_files
 from autograder.student.environment import learners_guide
 from autograder.student.exercise_cell import updated
-from autograder.student.progress import PROGRESS_FILE, Progress, Task, digest_of
+from autograder.student.progress import PROGRESS_FILE, Progress, Task, digest_of, tasks_of
 from autograder.submission.exercise_cells import definition_in, lines_of, span_of
 from autograder.submission.files import from_utf16
 
@@ -148,8 +148,8 @@ def _note_stubs(done: Started) -> None:
     new = {*done.added, *done.replaced}
     for stage in handouts(done.folder).stages:
         if stage.stub.relative_to(done.folder) in new:
-            for exercise in stage.exercises:
-                progress.set_passed(Task(stage, exercise), passes=False)
+            for task in tasks_of(stage):
+                progress.set_passed(task, passes=False)
             progress.set_checked(stage, digest_of(stage))
     progress.save()
     done.fault = progress.fault
@@ -220,7 +220,7 @@ def remember(
     if not known or file.resolve().parent != known[0].source:
         return ""
     progress = Progress.read(own.root)
-    mine = [Task(known[0], one) for one in known[0].exercises if one.name in outcomes]
+    mine = [one for one in tasks_of(known[0]) if one.exercise.name in outcomes]
     news = [progress.set_passed(task, passes=outcomes[task.exercise.name]) for task in mine]
     if failing is not None:
         news += [progress.set_failing(one, failing.get(one.exercise.name, "")) for one in mine]

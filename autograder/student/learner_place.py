@@ -7,7 +7,14 @@ from typing import NamedTuple
 from autograder.course import Handout, Stage
 from autograder.errors import UsageError
 from autograder.student import learner_folder
-from autograder.student.progress import AmbiguousNameError, Progress, Task, first_open, tasks
+from autograder.student.progress import (
+    AmbiguousNameError,
+    Progress,
+    Task,
+    first_open,
+    tasks,
+    tasks_of,
+)
 
 NEAR = 0.6  # the similarity of a name that is suggested
 SUGGESTED = 3  # names
@@ -83,7 +90,7 @@ def _first_in(own: Handout, progress: Progress, stage: Stage | None) -> Task:
     """Return the first exercise to do in *stage*, or its first one; without it, in all stages."""
     if stage is None:
         return first_open(own, progress) or tasks(own)[-1]
-    mine = [Task(stage, exercise) for exercise in stage.exercises]
+    mine = tasks_of(stage)
     return next((task for task in mine if task.key not in progress.passed), mine[0])
 
 

@@ -46,9 +46,14 @@ class AmbiguousNameError(UsageError):
         self.choices = tuple(choices)
 
 
+def tasks_of(stage: Stage) -> list[Task]:
+    """List the exercises of *stage* in the order in which they are to be solved."""
+    return [Task(stage, exercise) for exercise in stage.exercises]
+
+
 def tasks(course: Course) -> list[Task]:
-    """List all exercises of *course* in the order in which they are to be solved."""
-    return [Task(stage, exercise) for stage in course.stages for exercise in stage.exercises]
+    """List the exercises of all stages of *course*."""
+    return [task for stage in course.stages for task in tasks_of(stage)]
 
 
 @dataclass
@@ -98,7 +103,7 @@ class Progress:
 
     def is_done(self, stage: Stage) -> bool:
         """Whether all exercises of *stage* have passed."""
-        return all(Task(stage, exercise).key in self.passed for exercise in stage.exercises)
+        return all(task.key in self.passed for task in tasks_of(stage))
 
     def set_passed(self, task: Task, *, passes: bool) -> bool:
         """Mark *task* as passed or not passed; return whether that is a change."""
@@ -210,7 +215,7 @@ def progress_lines(course: Course, progress: Progress) -> Iterator[str]:
     """Yield one line for each stage, then the totals, then the stages to check again."""
     left = passed = 0
     for stage in course.stages:
-        done = [one for one in stage.exercises if Task(stage, one).key in progress.passed]
+        done = [one.exercise for one in tasks_of(stage) if one.key in progress.passed]
         is_done = len(done) == len(stage.exercises)
         # The lab's own minutes are left until all exercises pass.
         minutes = 0 if is_done else max(0, stage.minutes - sum(one.minutes for one in done))

@@ -18,17 +18,9 @@ from autograder.student.watch_state import Watch
 from autograder.student.watch_terminal import Terminal
 
 POLL_SECONDS: Final = 0.5  # some containers deliver no events of the file system
-
-
 POLL_WITHOUT_EVENTS: Final = 0.1  # without watchfiles; polling a few files takes microseconds
-
-
 STEP_MILLISECONDS: Final = 5  # an editor that truncates a file has written it by then
-
-
 DEBOUNCE_MILLISECONDS: Final = 100  # the longest wait for a burst of events to end
-
-
 Signature = tuple[int, int, int] | None
 
 

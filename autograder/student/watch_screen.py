@@ -132,7 +132,7 @@ def key_row(width: int, ahead: str = "") -> str:
     return " · ".join([*first, *labels, *last])[:width]
 
 
-def all_keys(state: Watch) -> Iterator[RenderableType]:
+def _all_keys(state: Watch) -> Iterator[RenderableType]:
     """Yield a line for each key that has an effect."""
     yield Text("The keys of this screen:", style="bold")
     for row in KEYS:
@@ -175,7 +175,7 @@ def _parts(state: Watch, width: int) -> Iterator[Part]:
         yield kept(Text(state.notice, style="yellow"))
     yield from _content(state, width)
     if not gone(state.own):  # there is no progress to show without the folder
-        yield from passed_before(state)
+        yield from _passed_before(state)
         yield spaced(Rank.BAR, progress_bar(state))
     ahead = CHECKING if state.waiting else ""
     yield kept(Text(key_row(width, ahead), style="dim"))
@@ -184,9 +184,9 @@ def _parts(state: Watch, width: int) -> Iterator[Part]:
 def _content(state: Watch, width: int) -> Iterator[Part]:
     """Yield the subject of the screen: the hidden suite, a stage that is done, or an exercise."""
     if state.hidden is not None:
-        yield from hidden_answer(state, width)
+        yield from _hidden_answer(state, width)
     elif state.finished is not None:
-        yield from finished_stage(state, state.finished, width)
+        yield from _finished_stage(state, state.finished, width)
     else:
         if state.just_passed is not None:
             yield passed_screen(state.just_passed, width)
@@ -262,15 +262,14 @@ def next_step(state: Watch) -> Iterator[Part]:
     yield Part((("", _next(text)), (_next(text),)), (Rank.GAPS,))
 
 
-def finished_stage(state: Watch, stage: Stage, width: int) -> Iterator[Part]:
-    """Show that *stage* is done, its picture, and what comes next."""
+def _finished_stage(state: Watch, stage: Stage, width: int) -> Iterator[Part]:
     if state.just_passed is not None:
         yield passed_screen(state.just_passed, width)
         yield optional(Rank.GAPS, "")
     yield kept(Text(f"This stage is done: {stage.title}. Well done!", style="bold green"))
     if state.picture is not None:
         yield from stage_picture(stage, state.picture, width)
-    yield from companion_text(state, width)
+    yield from _companion_text(state, width)
     following = first_open(state.own, state.progress, Task(stage, stage.exercises[-1]))
     if following is None:
         yield _course_done(state)
@@ -297,8 +296,7 @@ def stage_picture(stage: Stage, rows: "PictureRows", width: int) -> Iterator[Par
     yield spaced(Rank.MESSAGE, Text(picture.meaning))
 
 
-def companion_text(state: Watch, width: int) -> Iterator[Part]:
-    """Show what the companion writes with the learner's code."""
+def _companion_text(state: Watch, width: int) -> Iterator[Part]:
     if state.companion is None:
         return
     from autograder.companion import answer_lines  # noqa: PLC0415  # imports torch
@@ -308,8 +306,7 @@ def companion_text(state: Watch, width: int) -> Iterator[Part]:
     yield Part((("", *shown), (*shown,), (away,)), (Rank.GAPS, Rank.NOTE))
 
 
-def hidden_answer(state: Watch, width: int) -> Iterator[Part]:
-    """Show the hidden suite's report on the exercise."""
+def _hidden_answer(state: Watch, width: int) -> Iterator[Part]:
     answer = state.hidden
     if answer is None or answer.feedback is None:
         yield kept(Text(answer.message if answer else ""))
@@ -318,8 +315,7 @@ def hidden_answer(state: Watch, width: int) -> Iterator[Part]:
     yield from exercise_screen(answer.feedback, width)
 
 
-def passed_before(state: Watch) -> Iterator[Part]:
-    """Show which exercises passed before the last save and fail now."""
+def _passed_before(state: Watch) -> Iterator[Part]:
     here = state.task
     near = [one for one in state.broken if one.key != here.key]
     names = [one.exercise.name if one.stage == here.stage else one.key for one in near]
@@ -363,7 +359,7 @@ def _model_answer(state: Watch, _width: int) -> Sequence[RenderableType]:
 
 
 def _companion(state: Watch, width: int) -> Sequence[RenderableType]:
-    return whole(companion_text(state, width))
+    return whole(_companion_text(state, width))
 
 
 def _one_row(text: str, width: int) -> Text:
@@ -379,5 +375,5 @@ PAGES: Final[Mapping[str, Callable[[Watch, int], Sequence[RenderableType]]]] = {
     "d": lambda state, width: whole(_content(state, width)),
     "v": _model_answer,
     "w": _companion,
-    "?": lambda state, _width: [*all_keys(state)],
+    "?": lambda state, _width: [*_all_keys(state)],
 }

@@ -23,7 +23,7 @@ from autograder.student.learner_folder import (
     solved_stage,
     source_text,
 )
-from autograder.student.progress import Progress, Task, digest_of, first_open, tasks
+from autograder.student.progress import Progress, Task, digest_of, first_open, tasks, tasks_of
 from autograder.student.warm_checker import CheckAnswer, WarmChecker
 
 if TYPE_CHECKING:  # annotations alone need them, and some import torch
@@ -275,7 +275,7 @@ class Watch:
         self.clear()
         names = [stage.name for stage in stages]
         if self.task.stage.name not in names and not gone(self.own):
-            mine = [Task(stages[0], exercise) for exercise in stages[0].exercises]
+            mine = tasks_of(stages[0])
             still_open = [task for task in mine if task.key not in self.progress.passed]
             self.task = (still_open or mine)[0]
         self.check()
@@ -299,7 +299,7 @@ class Watch:
         """Return the exercises that are not right, and that the current one uses."""
         waiting = {task.key for task in self.waiting}
         passed = self.progress.passed
-        mine = [Task(self.task.stage, one) for one in self.task.stage.exercises]
+        mine = tasks_of(self.task.stage)
         names = {one.exercise.name for one in mine if one.key not in passed | waiting}
         return used_names(source_text(self.task.stage.stub), self.task.exercise.name, names)
 
@@ -310,7 +310,7 @@ class Watch:
 
     def _open_in_stage(self) -> Task | None:
         """Return the next open exercise of the current stage, first one that passed before."""
-        mine = [task for task in tasks(self.own) if task.stage.name == self.task.stage.name]
+        mine = tasks_of(self.task.stage)
         left = [task for task in mine if task.key not in self.progress.passed]
         broken = [one.key for one in self.broken]
         here = [task.key for task in mine].index(self.task.key)
