@@ -123,11 +123,10 @@ def read(shared: Path) -> CompanionFile:
     """Read the companion in the folder *shared*; raise ``UsageError`` if there is none."""
     file = find(shared)
     if file is None:
-        msg = (
+        raise UsageError(
             f"This course has no companion: {shared / COMPANION_FILE} is missing. If it should "
             "have one, `autograder start` adds the files."
         )
-        raise UsageError(msg)
     return file
 
 
@@ -159,8 +158,7 @@ def show(
             f"In {running}, {what.rstrip('.')}. The course's own code took its place, so this "
             "text is not yours."
         )
-    msg = f"the {file.name} could not run: {notes[-1]}"
-    raise GraderError(msg)
+    raise GraderError(f"the {file.name} could not run: {notes[-1]}")
 
 
 def _attempt(
@@ -199,8 +197,7 @@ def _call(session: Session, name: str, **fields: object) -> object:
     if reply.problem is not None:
         if reply.problem.type == "ValueError":  # the companion refuses the request
             raise UsageError(line(reply.problem.text, MOST))
-        msg = f"the companion failed ({reply.problem.type}: {reply.problem.text})"
-        raise GraderError(msg)
+        raise GraderError(f"the companion failed ({reply.problem.type}: {reply.problem.text})")
     try:
         return decode(reply.value, lambda handle: handle)
     except BadMessageError:
@@ -211,8 +208,7 @@ def _read(value: object) -> CompanionAnswer:
     try:
         return answer_of(json.loads(str(value)))
     except (ValueError, RecursionError):  # also `msgspec.ValidationError`
-        msg = "the answer of the companion can't be read"
-        raise GraderError(msg) from None
+        raise GraderError("the answer of the companion can't be read") from None
 
 
 def answer_of(fields: object) -> CompanionAnswer:

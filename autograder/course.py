@@ -199,8 +199,7 @@ class Course(msgspec.Struct, frozen=True, dict=True):
         if found := self._by_name.get(wanted):
             return found
         known = ", ".join(self.file.stages)
-        msg = f"There is no stage {wanted!r} in {self.root}. Stages: {known}."
-        raise UsageError(msg)
+        raise UsageError(f"There is no stage {wanted!r} in {self.root}. Stages: {known}.")
 
     def around(self, stage: str) -> "Course | None":
         """Return the course that has *stage*: this one, or None."""
@@ -218,11 +217,9 @@ class Course(msgspec.Struct, frozen=True, dict=True):
         path = self.root / "source" / name / STAGE_FILE
         file = _read_stage_file(path.parent)
         if not file.exercise:
-            msg = f"{path}: a stage needs at least one [[exercise]]."
-            raise CourseError(msg)
+            raise CourseError(f"{path}: a stage needs at least one [[exercise]].")
         for duplicate in duplicates([exercise.name for exercise in file.exercise]):
-            msg = f"{path}: two exercises are named {duplicate!r}."
-            raise CourseError(msg)
+            raise CourseError(f"{path}: two exercises are named {duplicate!r}.")
         for prerequisite in file.prerequisites:
             if prerequisite not in self.file.stages:
                 msg = f"{path}: prerequisite {prerequisite!r} is not a stage of {COURSE_FILE}."
@@ -298,11 +295,10 @@ def find_root(start: Path) -> Path:
     for folder in (start, *start.parents):
         if (folder / COURSE_FILE).is_file():
             return folder
-    msg = (
+    raise CourseError(
         f"No {COURSE_FILE} in {start} or any folder above it. "
         "Go to the course's folder, or give its path with --course."
     )
-    raise CourseError(msg)
 
 
 def load(root: Path, *, may_be_empty: bool = False) -> Course:
@@ -313,23 +309,20 @@ def load(root: Path, *, may_be_empty: bool = False) -> Course:
         msg = f"{path}: `stages` is empty. `autograder new-stage 01_name` writes the first one."
         raise CourseError(msg)
     for duplicate in duplicates(file.stages):
-        msg = f"{path}: stage {duplicate!r} is listed twice."
-        raise CourseError(msg)
+        raise CourseError(f"{path}: stage {duplicate!r} is listed twice.")
     if SHARED in file.stages:
         msg = f"{path}: a stage can't be named {SHARED!r}, the folder that all stages share."
         raise CourseError(msg)
     if file.second_looks and not SECOND_LOOKS.fullmatch(file.second_looks):
-        msg = (
+        raise CourseError(
             f"{path}: `second_looks` is {file.second_looks!r}. It must be an address that begins "
             "with https:// or mailto: and contains {key}, without spaces."
         )
-        raise CourseError(msg)
     if zone_named(file.timezone) is None:
-        msg = (
+        raise CourseError(
             f"{path}: `timezone` is {file.timezone!r}, which this machine does not know. Use a "
             'name such as "Europe/Berlin" or "UTC".'
         )
-        raise CourseError(msg)
     return Course(root, file)
 
 
@@ -343,11 +336,10 @@ def course_secret(root: Path) -> bytes:
         origin, secret = str(file), file.read_bytes().strip()
     if len(secret) < SECRET_BYTES:
         command = 'python -c "import secrets; print(secrets.token_hex(32))"'
-        msg = (
+        raise CourseError(
             f"The course's secret in {origin} has {len(secret)} bytes; it needs at least "
             f"{SECRET_BYTES}. `{command}` prints one."
         )
-        raise CourseError(msg)
     return secret
 
 
@@ -365,8 +357,7 @@ def _read_stage_file(folder: Path) -> StageFile:
         for exercise, given in (table if name == LADDERS else {name: {}}).items()
     }
     for unknown in (hints.keys() | ladders.keys()) - {one.name for one in file.exercise}:
-        msg = f"{path}: {unknown!r} is not an exercise of {STAGE_FILE}."
-        raise CourseError(msg)
+        raise CourseError(f"{path}: {unknown!r} is not an exercise of {STAGE_FILE}.")
     exercises = (
         replace(one, hints=hints.get(one.name, one.hints), ladders=ladders.get(one.name, {}))
         for one in file.exercise

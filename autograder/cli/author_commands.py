@@ -113,14 +113,12 @@ def new_course(
     """Create a new course in a separate folder: some stages of this one, or none."""
     if empty:
         if stages or road or course_folder:
-            msg = "--empty needs no course: leave out --stages, --road and --course."
-            raise UsageError(msg)
+            raise UsageError("--empty needs no course: leave out --stages, --road and --course.")
         courses.empty_course(folder)
         typer.echo(f"Next: cd {folder}, then autograder new-stage 01_name. README.md says more.")
         return
     if only and not road:
-        msg = "--only needs a road: --road ROAD."
-        raise UsageError(msg)
+        raise UsageError("--only needs a road: --road ROAD.")
     wanted = [name.strip() for name in stages.split(",") if name.strip()]
     course = inputs.find_course(course_folder)
     wanted += courses.stages_of_road(course, road, only=only) if road else []

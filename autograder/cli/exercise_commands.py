@@ -173,11 +173,10 @@ def solution(
     text = learner_folder.solution(task, course_folder)
     if task.key not in state.passed | state.gave_up:
         if not i_give_up:
-            msg = (
+            raise UsageError(
                 f"{task.key} does not pass yet. Try `autograder hint {task.key}` first, "
                 "or see the solution with --i-give-up."
             )
-            raise UsageError(msg)
         state.gave_up.add(task.key)
         state.save()
     typer.echo(text)

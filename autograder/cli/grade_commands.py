@@ -241,8 +241,7 @@ def _forgotten(
     """Return the keys of the results of *students*, of *stages* only if there are any."""
     earlier = read_earlier(record, course) if record else None
     if earlier is None:
-        msg = f"{record} does not exist, so there is nothing to forget."
-        raise UsageError(msg)
+        raise UsageError(f"{record} does not exist, so there is nothing to forget.")
     keys = [score.key for score in scores_of(earlier)]
     known = people().names
     found = {find_student(one, (student for student, _ in keys), known) for one in students}
@@ -254,8 +253,7 @@ def _forget(run: Run) -> None:
     """Remove the forgotten results from the record and the report; grade nothing."""
     record, report = run.options.record, run.options.report
     if record is None or not run.forgotten:
-        msg = "PATH is missing: pass the folder of the submissions, such as submitted."
-        raise UsageError(msg)
+        raise UsageError("PATH is missing: pass the folder of the submissions, such as submitted.")
     whole = term.forget(run.course, record, run.forgotten)
     output.print_lines(
         f"forgotten: {', '.join(filter(None, key))}" for key in sorted(run.forgotten)
@@ -277,8 +275,7 @@ def _with_submissions(
     both = {(one.student, one.stage) for one in submissions.outlines()} & run.forgotten
     if both:
         who = ", ".join(sorted({student for student, _ in both}))
-        msg = f"--forget {who}: there is a submission to grade. Remove it first."
-        raise UsageError(msg)
+        raise UsageError(f"--forget {who}: there is a submission to grade. Remove it first.")
     is_class = any(place.is_class for place in places)
     whole = dataclasses.replace(run, submissions=submissions, is_class=is_class)
     whole.require_whole_report()

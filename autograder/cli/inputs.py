@@ -81,8 +81,7 @@ def refuse_ignored(chosen: str, given: object, options: Mapping[str, object]) ->
     """Raise ``UsageError`` if one of *options* has a value that *chosen*, if *given*, ignores."""
     for name, value in options.items():
         if value and given:
-            msg = f"{name} has no effect with {chosen}. Leave one of the two out."
-            raise UsageError(msg)
+            raise UsageError(f"{name} has no effect with {chosen}. Leave one of the two out.")
 
 
 def read_roster(

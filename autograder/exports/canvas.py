@@ -88,11 +88,10 @@ def _require_canvas_header(header: Sequence[str]) -> None:
     first = [name.strip() for name in header[:3]]
     if "Section" not in header or (first[:2] != ["Student", "ID"] and first[2:] != ["ID"]):
         shown = line(", ".join(header[:5]), MAX_SENTENCE)
-        msg = (
+        raise UsageError(
             f"The roster's first columns are {shown}; Canvas needs Student, ID, SIS Login ID "
             "and Section. Export it in Canvas: Grades, Export, Entire Gradebook."
         )
-        raise UsageError(msg)
 
 
 def _roster_rows(table: CsvTable) -> list[RosterRow]:

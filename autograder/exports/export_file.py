@@ -54,8 +54,7 @@ def write_file(file: Path, parts: Iterable[bytes]) -> None:
         with replacing as draft, draft.open("wb") as stream:
             stream.writelines(parts)
     except OSError as error:
-        msg = f"{file} can't be written: {error.strerror}."
-        raise UsageError(msg) from error
+        raise UsageError(f"{file} can't be written: {error.strerror}.") from error
 
 
 def zip_of(files: Mapping[str, bytes | str], executable: Collection[str] = ()) -> bytes:
@@ -115,8 +114,7 @@ def number(value: float | None, places: int = 6) -> str:
         return ""
     exact = Decimal(str(float(value)))  # as printed, so that 0.125 is rounded up and not to even
     if not exact.is_finite() or abs(exact) > _MOST:
-        msg = f"A score is {value}, which is not a number of points."
-        raise GraderError(msg)
+        raise GraderError(f"A score is {value}, which is not a number of points.")
     rounded = exact.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP).normalize()
     return f"{rounded + 0:f}"  # adding 0 turns -0 into 0
 
@@ -149,19 +147,16 @@ def read_csv(content: bytes, what: str) -> CsvTable:
         best = max(",;", key=lambda sign: len(next(_reader(page, sign), ())))
         rows = tuple(map(tuple, _reader(page, best, strict=True)))
     except csv.Error as error:
-        msg = f"The {what} is not a CSV file: {error}."
-        raise UsageError(msg) from None
+        raise UsageError(f"The {what} is not a CSV file: {error}.") from None
     if not rows:
-        msg = f"The {what} is empty. Download it again."
-        raise UsageError(msg)
+        raise UsageError(f"The {what} is empty. Download it again.")
     for i, row in enumerate(rows, 1):
         if len(row) > len(rows[0]):  # its cells would be in the wrong columns
-            msg = (
+            raise UsageError(
                 f"Row {i} of the {what} has {len(row)} cells, and the header has "
                 f"{len(rows[0])}: the row may contain a comma without quotes. Download the "
                 "file again."
             )
-            raise UsageError(msg)
     return CsvTable(rows, best, content.startswith(_BOM))
 
 

@@ -148,24 +148,22 @@ def _students(results: Results, stage: Stage) -> dict[str, int]:
             twice |= {score.student} if score.student in found else set()
             found[score.student] = index
     if twice:
-        msg = (
+        raise UsageError(
             "Some students have two pages, and it is unknown which one counts: "
             f"{', '.join(sorted(twice))}. "
             "Remove one submission of each student and grade again."
         )
-        raise UsageError(msg)
     return found
 
 
 def _canvas_files(request: FeedbackRequest) -> dict[str, str]:
     """Return, for each student, the page name that belongs to the preferred submitted file."""
     if not request.download:
-        msg = (
+        raise UsageError(
             "Canvas identifies a student by two numbers in the file name of a page, and only the "
             "download from Canvas contains them. Pass that download with --download: the zip "
             "of “Download Submissions”, or its folder."
         )
-        raise UsageError(msg)
     found: dict[str, str] = {}
     for name in sorted(request.download, key=_by_preference):
         parsed = parse_name(PurePosixPath(name).name, "canvas")

@@ -75,8 +75,7 @@ class ExportRequest(msgspec.Struct, frozen=True, kw_only=True):
         try:
             return self.download.read_bytes() if self.download else None
         except OSError as error:
-            msg = f"{self.download} can't be read: {error.strerror}."
-            raise UsageError(msg) from error
+            raise UsageError(f"{self.download} can't be read: {error.strerror}.") from error
 
 
 _TABLE: Final = frozenset({"--gradebook", "--stage", "--groups", "--ungraded"})
@@ -94,8 +93,7 @@ class ExportFormat(msgspec.Struct, frozen=True):
 def find_format(name: str) -> ExportFormat:
     """Return the format called *name*; raise ``UsageError`` with all names if it is unknown."""
     if name not in FORMATS:
-        msg = f"There is no format {name!r}. Formats: {', '.join(FORMATS)}."
-        raise UsageError(msg)
+        raise UsageError(f"There is no format {name!r}. Formats: {', '.join(FORMATS)}.")
     return FORMATS[name]
 
 
@@ -151,6 +149,5 @@ FORMATS: Final = {
 
 def _required(value: _Value | None, what: str) -> _Value:
     if value is None:
-        msg = f"This format needs {what}."
-        raise UsageError(msg)
+        raise UsageError(f"This format needs {what}.")
     return value

@@ -200,22 +200,20 @@ def _score(result: SubmissionResult) -> Score:
 def _column(stage: Stage, given: set[float]) -> StageColumn:
     if len(given) > 1:
         worth = " and ".join(f"{most:g}" for most in sorted(given))
-        msg = (
+        raise UsageError(
             f"Stage {stage.name} is worth {worth} points in different submissions of the "
             "record: its suite has changed. Grade all submissions of the stage again."
         )
-        raise UsageError(msg)
     return StageColumn(stage.name, stage.title, next(iter(given), None))
 
 
 def _reject_duplicates(duplicates: Sequence[str]) -> None:
     if duplicates:
-        msg = (
+        raise UsageError(
             "Some students have two submissions, and it is unknown which one counts: "
             f"{'; '.join(dict.fromkeys(duplicates))}. Remove one submission of each student "
             "and grade again."
         )
-        raise UsageError(msg)
 
 
 def _remark(result: SubmissionResult, known: Collection[str]) -> str:

@@ -61,18 +61,16 @@ def gradescope(results: Results, visibility: Visibility = "after_due_date") -> E
 def single_submission(results: Results) -> SubmissionResult:
     """Return the only submission of *results*; raise an error if there is none with a grade."""
     if len(results.submissions) != 1:
-        msg = (
+        raise UsageError(
             "This format has room for one submission, but the record has "
             f"{len(results.submissions)}. "
             "Grade one submission at a time, and export each record."
         )
-        raise UsageError(msg)
     result = results.submissions[0]
     if result.score is None:
         internal = result.status is Status.GRADER_ERROR
         failed = "The grader failed" if internal else "There is no grade"
-        msg = f"{failed} for {result.student}: {result.message or 'no reason given'}"
-        raise GraderError(msg)
+        raise GraderError(f"{failed} for {result.student}: {result.message or 'no reason given'}")
     return result
 
 

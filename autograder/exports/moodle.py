@@ -88,8 +88,7 @@ def moodle(
 def _stage(grades: GradeTable, name: str) -> StageColumn:
     known = {column.name: column for column in grades.stages}
     if name not in known:
-        msg = f"There is no stage {name!r}. Stages: {', '.join(known)}."
-        raise UsageError(msg)
+        raise UsageError(f"There is no stage {name!r}. Stages: {', '.join(known)}.")
     return known[name]
 
 
@@ -98,11 +97,10 @@ def _identifier(table: CsvTable) -> int:
     for at in range(len(table.rows[0])):
         if all(PARTICIPANT.fullmatch(cell) for cell in _below(table, at)):
             return at
-    msg = (
+    raise UsageError(
         f"{_columns(table)} None of them contains identifiers such as “Participant 123”. Switch on "
         "“Offline grading worksheet” in the assignment's feedback types and download it."
     )
-    raise UsageError(msg)
 
 
 def _grade(table: CsvTable, wanted: str) -> int:
@@ -115,8 +113,7 @@ def _grade(table: CsvTable, wanted: str) -> int:
     if len(found) == 1 and found[0] + 1 < len(header):
         return found[0]
     problem = "Several could be" if found else "None is recognized as"
-    msg = f"{_columns(table)} {problem} the grade column. Name it with --grade-column."
-    raise UsageError(msg)
+    raise UsageError(f"{_columns(table)} {problem} the grade column. Name it with --grade-column.")
 
 
 def _looks_like_grades(table: CsvTable, at: int) -> bool:
@@ -200,15 +197,13 @@ def _scaled(
 def _require_same_maximum(maximum: str, stage: StageColumn) -> None:
     most = points(maximum)
     if most is None:
-        msg = (
+        raise UsageError(
             f"This assignment is graded on a scale ({maximum!r}), not in points, so no grade can "
             "be entered."
         )
-        raise UsageError(msg)
     if stage.max_score is not None and number(most) != number(stage.max_score):
-        msg = (
+        raise UsageError(
             f"The maximum grade in Moodle is {maximum}, but {stage.name} is worth "
             f"{stage.max_score:g} points here. Set the assignment's maximum grade to "
             f"{stage.max_score:g} in Moodle and download the worksheet again, or add --scale."
         )
-        raise UsageError(msg)

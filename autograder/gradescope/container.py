@@ -65,11 +65,10 @@ class Container:
             return choose_isolation("full", self.course.root, _LESS_ISOLATION), sys.executable
         if not hasattr(os, "geteuid") or os.geteuid() != 0:
             reason = detect_capabilities().reason
-            msg = (
+            raise SandboxError(
                 f"{reason} Without full isolation, the grader must run as root, so that it can run "
                 "student code as nobody."
             )
-            raise SandboxError(msg)
         self._self_test()
         return "process", str(self.source / "as_nobody")
 
@@ -152,8 +151,7 @@ def _only_file(folder: Path) -> Path | None:
     try:
         paths = list(folder.iterdir())
     except OSError as error:
-        msg = f"{folder} can't be read: {error.strerror}."
-        raise GraderError(msg) from error
+        raise GraderError(f"{folder} can't be read: {error.strerror}.") from error
     shown = [path for path in paths if not is_hidden_or_generated(PurePosixPath(path.name))]
     return shown[0] if len(shown) == 1 else None
 

@@ -17,8 +17,7 @@ def find_results(results: Results, student: str, stage: str = "") -> list[Submis
     own = [one for one in results.submissions if one.student == student]
     found = [one for one in own if not stage or _is_called(one.stage, stage)]
     if not own:
-        msg = f"There is no student {student!r} in the record."
-        raise UsageError(msg)
+        raise UsageError(f"There is no student {student!r} in the record.")
     if not found:
         stages = ", ".join(one.stage or "an unknown stage" for one in own)
         msg = f"The record has no submission of {student} for {stage!r}. It has {stages}."

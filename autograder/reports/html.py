@@ -118,8 +118,7 @@ def write_pages(
         for name in other_pages(folder, pages):
             (folder / name).unlink()
     except OSError as error:
-        msg = f"The report can't be written: {error}."
-        raise UsageError(msg) from None
+        raise UsageError(f"The report can't be written: {error}.") from None
     return index
 
 

@@ -96,8 +96,7 @@ def find_target(
     course = _with_hidden(public.stages[0].name, folder, root)
     is_others = course is not None and _is_others(file or folder, folder, course)
     if hidden and course is None:
-        msg = f"{NO_HIDDEN_SUITE} Leave out --hidden to run the public checks."
-        raise UsageError(msg)
+        raise UsageError(f"{NO_HIDDEN_SUITE} Leave out --hidden to run the public checks.")
     file = file or student_file(folder, public.stages[0])
     if course is not None and is_others:  # nothing next to the file is the course's
         public = handout(course.stage(public.stages[0].name).assignment)
@@ -133,14 +132,12 @@ def _named_stage(name: str, start: Path, root: Path | None) -> Path:
             raise UsageError(msg) from None
         if isinstance(error, UsageError):
             raise
-        msg = (
+        raise UsageError(
             f"There is no file, folder or stage {name} in {start}. Run `autograder start` first, "
             "or give the path of your file: autograder check PATH."
-        )
-        raise UsageError(msg) from None
+        ) from None
     if not is_handout(stage.assignment):
-        msg = f"{stage.assignment} is not built yet: run `autograder release` first."
-        raise UsageError(msg)
+        raise UsageError(f"{stage.assignment} is not built yet: run `autograder release` first.")
     return stage.assignment
 
 
@@ -184,11 +181,10 @@ def student_file(folder: Path, stage: Stage) -> Path:
     for file in (folder / name for name in names):
         if file.is_file():
             return file
-    msg = (
+    raise UsageError(
         f"There is no {names[0]} in {folder}. Put your file there, or give its path: "
         "autograder check PATH."
     )
-    raise UsageError(msg)
 
 
 def course_with_hidden(stage: Stage) -> Course | None:
@@ -287,11 +283,10 @@ def check_with_suite(
         if public:
             # The last line of pytest's report is the reason.
             why = str(error).strip().rpartition("\n")[2].removeprefix("E ").strip()
-            msg = (
+            raise UsageError(
                 f"{stage.public_suite} can't be used as it is ({why}). "
                 "Replace it with the file that you received."
-            )
-            raise UsageError(msg) from None
+            ) from None
         raise
     if result.status is Status.GRADER_ERROR:
         raise GraderError(result.message)

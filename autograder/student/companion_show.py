@@ -69,11 +69,10 @@ def show_here(
     unknown = [name for name in changed if f"{stage.name}/{name}" not in needed]
     if unknown or not any(one.stage == stage.name for one in file.slot):
         known = [key.partition("/")[2] for key in sorted(needed) if key.startswith(stage.name)]
-        msg = (
+        raise UsageError(
             f"The {file.name} has no place for {', '.join(unknown) or stage.name}. Of this stage, "
             f"it uses {', '.join(known) or 'nothing'}."
         )
-        raise UsageError(msg)
     passed = Progress.read(own.root).passed
     earlier = order[: order.index(stage.name)]
     slots = [one for one in file.filled(passed) if one.stage in earlier]

@@ -26,11 +26,10 @@ def course_module(folder: Path, name: str) -> ModuleType:
     """Import the module *name*; raise ``UsageError`` without it, ``CourseError`` if it fails."""
     shared = folder_with(folder, f"{name}.py")
     if shared is None:
-        msg = (
+        raise UsageError(
             f"The course's module {folder.parent / SHARED / name}.py is missing. "
             "Run `autograder start`, which adds missing files."
         )
-        raise UsageError(msg)
     return modules_in(shared, name)
 
 
@@ -40,11 +39,10 @@ def modules_in(shared: Path, name: str) -> ModuleType:
     try:
         return import_module(f"{PACKAGE}.{name}")
     except Exception as error:
-        msg = (
+        raise CourseError(
             f"{shared / name}.py can't be imported: {error!r}. If it was changed, "
             "`autograder start` restores it."
-        )
-        raise CourseError(msg) from error
+        ) from error
 
 
 def folder_with(folder: Path, name: str) -> Path | None:

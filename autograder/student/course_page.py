@@ -98,8 +98,7 @@ def write_page(own: Handout, progress: Progress, folder: Path, draw: Draw) -> Pa
         file = folder / "index.html"
         file.write_text(page, "utf-8")
     except OSError as error:
-        msg = f"The page can't be written: {error}."
-        raise UsageError(msg) from None
+        raise UsageError(f"The page can't be written: {error}.") from None
     return file
 
 

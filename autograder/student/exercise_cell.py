@@ -48,14 +48,12 @@ def parts_of(cell: str, exercise: str, others: Collection[str]) -> list[CellStat
     try:
         found = statements_of(cell)
     except SyntaxError as error:
-        msg = (
+        raise UsageError(
             f"This cell is not valid Python (line {(error.lineno or 1) + 1}: {error.msg}). "
             "Nothing was written."
-        )
-        raise UsageError(msg) from None
+        ) from None
     except (ValueError, RecursionError, MemoryError):
-        msg = "This cell can't be read as Python. Nothing was written."
-        raise UsageError(msg) from None
+        raise UsageError("This cell can't be read as Python. Nothing was written.") from None
     for problem in _problems(found, exercise, others):
         raise UsageError(problem)
     return found
@@ -168,12 +166,11 @@ def _module(text: str, label: str) -> ast.Module:
         return _quietly_parsed(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f" (line {error.lineno})" if isinstance(error, SyntaxError) else ""
-        msg = (
+        raise UsageError(
             f"{label} is not valid Python{where}, so the place for this cell can't be found. "
             'Fix that line, or start again with lab.reset("NAME"), which keeps a copy of your '
             "file. Nothing was written."
-        )
-        raise UsageError(msg) from None
+        ) from None
 
 
 def _places(module: ast.Module) -> dict[frozenset[str], tuple[int, int]]:
@@ -247,12 +244,11 @@ def _require_in_effect(new: str, cell: Sequence[CellStatement], label: str) -> N
     for part in cell:
         for name in part.names if not part.is_import else ():
             if ast.dump(binding[name]) != ast.dump(part.node):
-                msg = (
+                raise UsageError(
                     f"{label} sets `{name}` again, in the statement of line "
                     f"{binding[name].lineno}. Change it there, or use a different name. "
                     "Nothing was written."
                 )
-                raise UsageError(msg)
 
 
 MOST_LINES: Final = 12  # of a change on the screen

@@ -242,8 +242,7 @@ class Hunt:
         """Return the picture of the learner's code; raise ``UsageError`` if the code is wrong."""
         name = self._stage.name
         if self._stage.file.picture is None:
-            msg = f"{name} has no picture for a bug hunt. Try another stage."
-            raise UsageError(msg)
+            raise UsageError(f"{name} has no picture for a bug hunt. Try another stage.")
         if not text:
             msg = f"A bug hunt needs your module: {self._stage.stub} is missing or can't be read."
             raise UsageError(msg)
@@ -258,10 +257,9 @@ class Hunt:
             raise UsageError(msg)
         rows = self._code.picture(text)
         if rows is None:
-            msg = (
+            raise UsageError(
                 f"Your module of {name} passes, but its picture can't be drawn. Try another stage."
             )
-            raise UsageError(msg)
         return rows
 
     def _fill_bank(self, state: HuntState) -> None:

@@ -46,11 +46,10 @@ def write_cell(folder: Path, name: str, cell: str, known: bytes = b"") -> Writte
     text, encoding = _decoded(old, file.name)
     stub = learner_folder.stub_of(own, task.stage)
     if is_same(cell, stub, exercise) and not is_same(text, stub, exercise):
-        msg = (
+        raise UsageError(
             f"This cell holds {exercise} as you received it, and {file.name} holds your code, "
             f'which stays. lab.reset("{exercise}") restores the stub there.'
         )
-        raise UsageError(msg)
     new = _encoded(written(text, parts, file.name), encoding, file.name)
     if new == old:
         return WrittenCell(exercise, old, (f"{file.name} has this code already.",))
@@ -90,11 +89,10 @@ def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        msg = (
+        raise UsageError(
             f"{file} can't be read ({error.strerror}). `autograder start` in its folder, or the "
             "first cell of this notebook, restores a missing file."
-        )
-        raise UsageError(msg) from None
+        ) from None
 
 
 def _write(file: Path, content: bytes) -> None:
@@ -120,8 +118,7 @@ def _encoded(text: str, encoding: str, label: str) -> bytes:
     try:
         return text.encode(encoding)
     except UnicodeEncodeError as error:
-        msg = (
+        raise UsageError(
             f"{label} is in {encoding}, which has no {error.object[error.start]!r}. "
             "Save the file as UTF-8, or write this cell without that character."
-        )
-        raise UsageError(msg) from None
+        ) from None

@@ -74,11 +74,10 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
     shared = guide.parent / SHARED
     _require_own(target)
     if any(target in {source, source.parent} for source in sources):
-        msg = (
+        raise UsageError(
             f"{target} contains the stages as you received them. "
             "Name another folder; the command creates it."
         )
-        raise UsageError(msg)
     done = Started(target)
     try:
         for source in (*sources, shared):
@@ -95,11 +94,10 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
                 done.added.append(file)
         course_memory.remember(target / ORIGINALS, guide.parent)
     except OSError as error:
-        msg = (
+        raise UsageError(
             f"{error.filename or target} can't be written ({error.strerror}). Free space there, or "
             "name another folder. The same command continues where it stopped."
-        )
-        raise UsageError(msg) from None
+        ) from None
     _note_stubs(done)
     return done
 
@@ -159,11 +157,10 @@ def find(start: Path) -> Handout:
     """Find the learner's folder at, in or around *start*; raise ``UsageError`` if there is none."""
     found = find_stages(start)
     if found is None:
-        msg = (
+        raise UsageError(
             f"You have no folder in {start.resolve()} yet. Run `autograder start`, "
             f"which creates {DEFAULT}/ with every stage, or give the path of your folder."
         )
-        raise UsageError(msg)
     _require_own(found.root)
     return found
 
@@ -260,12 +257,11 @@ def reset(own: Handout, task: Task) -> Path | None:
     original = stub_of(own, task.stage)
     stub = definition_in(original, task.exercise.name)
     if not stub:
-        msg = (
+        raise UsageError(
             f"The stub of {task.exercise.name} is no longer here. "
             f"Run `autograder start {own.root}` in the folder of the course; it adds the missing "
             "files."
         )
-        raise UsageError(msg)
     if not module.exists():
         write_text(module, original)
         return None
@@ -297,11 +293,10 @@ def solution(task: Task, root: Path | None = None) -> str:
     text = source_text(stage.solution) if stage else ""
     found = definition_in(text, task.exercise.name)
     if not found:
-        msg = (
+        raise UsageError(
             "There are no solutions here: your instructor keeps them, and may give them to you "
             "as a wheel. Try `autograder hint`."
         )
-        raise UsageError(msg)
     kept = (line for line in lines_of(found) if line.strip() not in MARKERS)
     return "".join(kept).rstrip("\n")
 
@@ -357,11 +352,10 @@ def _unpacked(own: Path, here: Path | None) -> tuple[list[Path], Path]:
         found = [] if is_own else [stage.source for stage in handouts(folder).stages]
         if found:
             return found, folder / GUIDE
-    msg = (
+    raise UsageError(
         f"There is no course and no stage in {here or own.parent}, and none in the installed kit. "
         "Go to the folder that you cloned or unpacked, and run `autograder start` there."
     )
-    raise UsageError(msg)
 
 
 def _require_own(folder: Path) -> None:
@@ -371,11 +365,10 @@ def _require_own(folder: Path) -> None:
     except CourseError:  # the folder is not in a course
         return
     if folder == course or folder.relative_to(course).parts[0] in BUILT:
-        msg = (
+        raise UsageError(
             f"{folder} belongs to the course, and `autograder release` writes there. "
             "Run `autograder start` to create your own folder, and work there."
         )
-        raise UsageError(msg)
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -57,11 +57,10 @@ class LiveModule:
         try:
             return getattr(self._module, name)
         except AttributeError:
-            msg = (
+            raise NotReadyError(
                 f"{self._file.name} does not define `{name}`. "
                 "Is the file saved, and the name spelled correctly?"
-            )
-            raise NotReadyError(msg) from None
+            ) from None
 
     def __dir__(self) -> list[str]:
         """List the names, for completion."""

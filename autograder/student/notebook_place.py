@@ -53,12 +53,11 @@ def stage_folder(given: str | Path) -> Path:
                 return found
     here = Path.cwd()
     belongs = f" and belongs to {path.name}" if path.name else ""
-    msg = (
+    raise UsageError(
         f"This notebook runs in {here}{belongs}, but the stage is not there. Open the notebook in "
         "the folder of its stage (in VS Code, set Notebook File Root to ${fileDirname}) and "
         'restart the kernel, or write lab = Lab("PATH") with the path of this folder.'
     )
-    raise UsageError(msg)
 
 
 def _places() -> Iterator[Path]:

@@ -159,8 +159,7 @@ def heatmap_figures(
     for title, table in tables.items():
         if tuple(table.shape) != (len(rows), len(keys)):
             wanted = f"({len(rows)}, {len(keys)}): one row per query, one column per key"
-            msg = f"{title!r} has shape {tuple(table.shape)}; the tokens need {wanted}."
-            raise ValueError(msg)
+            raise ValueError(f"{title!r} has shape {tuple(table.shape)}; the tokens need {wanted}.")
     scale = _scale(tables.values())
     figures = []
     for title, table in tables.items():

@@ -34,22 +34,19 @@ def shown_answer(answer: RightChoice, made: Prediction) -> MarkdownText:
 def checked(question: str, choices: Sequence[str], guess: object, sure: object) -> Prediction:
     """Return the prediction with *guess*, a number or text; raise ``ValueError`` if it is none."""
     if isinstance(choices, str) or len(choices) < 2 or not question.strip():  # noqa: PLR2004
-        msg = "A prediction needs a question and a list of at least two choices."
-        raise ValueError(msg)
+        raise ValueError("A prediction needs a question and a list of at least two choices.")
     made = asked(question, choices)
     if guess is None and sure is None:
         return made
     if guess in made.choices:
         guess = made.choices.index(str(guess)) + 1
     if isinstance(guess, bool) or not isinstance(guess, int) or not 1 <= guess <= len(choices):
-        msg = f"guess must be a number from 1 to {len(choices)}, and is {guess!r}."
-        raise ValueError(msg)
+        raise ValueError(f"guess must be a number from 1 to {len(choices)}, and is {guess!r}.")
     if isinstance(sure, bool) or not isinstance(sure, int | float) or not 0 <= sure <= SURE:
         msg = f"sure must be a percentage from 0 to 100, such as sure=70, and is {sure!r}."
         raise ValueError(msg)
     if 0 < sure < 1:
-        msg = f"sure is a percentage: for {sure!r}, write sure={100 * sure:.0f}."
-        raise ValueError(msg)
+        raise ValueError(f"sure is a percentage: for {sure!r}, write sure={100 * sure:.0f}.")
     return made._replace(guess=guess, sure=round(sure))
 
 

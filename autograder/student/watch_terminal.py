@@ -215,11 +215,10 @@ class Terminal:
 
     def __init__(self, *, plain: bool = False) -> None:
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            msg = (
+            raise UsageError(
                 "`autograder watch` needs a terminal for its keys. "
                 "Run it in one, or use `autograder check` here."
             )
-            raise UsageError(msg)
         self.is_plain = plain or os.environ.get("TERM") == "dumb"
         self._last = ""
         self._keys = keys()
