@@ -122,13 +122,12 @@ def hunt(
 
     Run it again after each step. Exit code 0 if your test catches every mistake, otherwise 1.
     """
-    from autograder.authoring.mutation import edits_in  # noqa: PLC0415  # imports torch
     from autograder.student.hunt import Hunt  # noqa: PLC0415  # imports torch, which `watch` does not need
 
     inputs.refuse_ignored("--new", new, {"--answer": answer})
     handout = inputs.find_handout(None)
     width, colour = output.terminal()
-    with closing(Hunt(handout, handout.stage(stage), edits_in)) as bug_hunt:
+    with closing(Hunt(handout, handout.stage(stage), _small_changes)) as bug_hunt:
         if new or bug_hunt.is_new:
             typer.echo("Making small changes to a copy of your code; this can take up to a minute.")
             bug_hunt.begin()
@@ -152,3 +151,9 @@ def _number() -> int:
         if text.strip().isdecimal():
             return int(text)
         typer.echo("Answer with the number of a sentence.")
+
+
+def _small_changes(text: str, lines: Sequence[range]) -> list[tuple[str, str]]:
+    from autograder.authoring.mutation import edits_in  # noqa: PLC0415  # loaded after the fork
+
+    return [*edits_in(text, lines)]

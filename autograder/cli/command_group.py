@@ -181,6 +181,5 @@ def _explained(ctx: Any, error: Exception) -> str:
 
 
 def _command(ctx: Any) -> str:
-    """Return the command's name, with the option that may need a library."""
     name, *options = ctx.meta[_WORDS]
     return f"{name} --gradebook" if "--gradebook" in options else str(name)

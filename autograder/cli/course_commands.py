@@ -134,7 +134,6 @@ def _mutate(course: Course, stage: Stage) -> int:
 
 
 def _gradebook(course: Course | None) -> Iterator[tuple[bool, str]]:
-    """Open the gradebook of *course*, if there is a course and nbgrader is installed."""
     if course is None or find_spec("nbgrader") is None:
         return
     try:

@@ -198,7 +198,6 @@ def extend(
 
 
 def _find_options(source: Source | None, roster: Roster | None, groups: Path | None) -> FindOptions:
-    """Return the options that assign submissions to students."""
     return FindOptions(source=source, roster=roster, groups=Groups.read(groups) if groups else None)
 
 

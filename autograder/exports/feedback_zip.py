@@ -118,7 +118,8 @@ def download_names(path: Path) -> tuple[str, ...]:
     try:
         if path.is_dir():
             inside = sorted(path.iterdir())
-            packed = [_zip_names(item) for item in inside if _is_whole_download(item)]
+            zips = filter(zipfile.is_zipfile, inside)  # the platform's, unlike those of students
+            packed = [_zip_names(one) for one in zips if not parse_download_name(one.name).platform]
             return (*(item.name for item in inside), *(name for names in packed for name in names))
         return _zip_names(path)
     except (OSError, zipfile.BadZipFile) as error:
@@ -278,8 +279,3 @@ def _nobody(request: FeedbackRequest, students: int, stage: str) -> str:
 def _zip_names(path: Path) -> tuple[str, ...]:
     with zipfile.ZipFile(path) as archive:
         return tuple(archive.namelist()[:_MAX_NAMES])
-
-
-def _is_whole_download(item: Path) -> bool:
-    """Whether *item* is the zip of the platform and not that of a student."""
-    return zipfile.is_zipfile(item) and not parse_download_name(item.name).platform

@@ -111,7 +111,12 @@ def grade_table(results: Results, course: Course) -> GradeTable:
         if result.stage in rows[result.student]:
             duplicates.append(f"{result.student} in {result.stage}")
         rows[result.student][result.stage] = _score(result)
-    _reject_duplicates(duplicates)
+    if duplicates:
+        raise UsageError(
+            "Some students have two submissions, and it is unknown which one counts: "
+            f"{'; '.join(dict.fromkeys(duplicates))}. Remove one submission of each student "
+            "and grade again."
+        )
     return GradeTable(
         stages=tuple(_column(stage, given[stage.name]) for stage in course.stages),
         rows=tuple(StudentGrades(student=name, scores=scores) for name, scores in rows.items()),
@@ -205,15 +210,6 @@ def _column(stage: Stage, given: set[float]) -> StageColumn:
             "record: its suite has changed. Grade all submissions of the stage again."
         )
     return StageColumn(stage.name, stage.title, next(iter(given), None))
-
-
-def _reject_duplicates(duplicates: Sequence[str]) -> None:
-    if duplicates:
-        raise UsageError(
-            "Some students have two submissions, and it is unknown which one counts: "
-            f"{'; '.join(dict.fromkeys(duplicates))}. Remove one submission of each student "
-            "and grade again."
-        )
 
 
 def _remark(result: SubmissionResult, known: Collection[str]) -> str:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from autograder.errors import GraderError, UsageError
 from autograder.exports.export_file import ExportFile
-from autograder.reports.plain import check_text
+from autograder.reports.feedback_builder import check_text
 from autograder.results import (
     FORMAT_VERSION,
     CheckResult,

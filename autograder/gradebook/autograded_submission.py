@@ -14,9 +14,8 @@ from autograder.gradebook.autograded_notebook import (
     append_module,
     merge_student_cells,
 )
-from autograder.reports.feedback_builder import build_exercise_feedback
+from autograder.reports.feedback_builder import build_exercise_feedback, exercise_text
 from autograder.reports.html import exercise_card, render
-from autograder.reports.plain import exercise_text
 from autograder.results import Status, SubmissionResult
 from autograder.submission import Submission
 from autograder.submission.files import SubmittedFile, UnusableFile, from_utf16

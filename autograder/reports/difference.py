@@ -145,7 +145,6 @@ def _endings(result: SubmissionResult) -> dict[Key, Ending]:
 
 
 def _other_circumstances(old: Results, new: Results) -> Iterator[str]:
-    """Yield sentences about the settings in which the two runs differ."""
     for name in ("isolation", "hidden_inputs"):
         if getattr(old, name) != getattr(new, name):
             yield f"{name}: {getattr(old, name)} → {getattr(new, name)}"

@@ -1,7 +1,7 @@
 """Defines the values of feedback that pages, cards and terminals show.
 
-A block has words and no layout. Each renderer (``terminal``, ``exercise_screen``, ``plain`` and the
-templates) has one case for each type of block.
+A block has words and no layout. Each renderer (``terminal``, ``exercise_screen``, plain text in
+``feedback_builder``, and the templates) has one case for each type of block.
 """
 
 import re

@@ -1,7 +1,8 @@
-"""Builds feedback from a record, the most important problem first."""
+"""Builds feedback from a record, the most important problem first, also as plain text."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import Final
 
 from msgspec.structs import replace
@@ -11,6 +12,8 @@ from autograder.course_file import HINT_LABELS, Exercise
 from autograder.reports.explanation import short_key
 from autograder.reports.feedback import (
     GIVEN,
+    HOLDS,
+    LEAD,
     PASSED,
     PRACTICE,
     UNWRITTEN,
@@ -26,6 +29,7 @@ from autograder.reports.feedback import (
     Printed,
     SelfCheckFeedback,
     Tables,
+    Title,
     counted,
     grading_note,
     kept_points,
@@ -290,3 +294,32 @@ def _mark(check: CheckResult) -> tuple[str, str]:
     if check.outcome is Outcome.SKIPPED and check.status is Status.MISSING:
         return "·", "not defined yet"
     return MARKS[check.outcome]
+
+
+def exercise_text(exercise: ExerciseFeedback, *, points: bool, note: str = "") -> str:
+    """Return *exercise* as lines, with *points* if they count, and with *note* at the end."""
+    earned = f" {exercise.points}." if points else ""
+    messages = [block for check in exercise.passed for block in check.messages]
+    blocks = (*exercise.problem, *exercise.printed, *messages)
+    lines = [f"{exercise.mark} {exercise.name}: {exercise.state}.{earned}"]
+    lines += [line for block in blocks for line in _lines(block)]
+    return "\n".join([*lines, note] if note else lines)
+
+
+def check_text(check: CheckResult) -> str:
+    """Return the feedback on *check* as paragraphs; empty if there is none."""
+    return "\n\n".join(line for block in check_blocks(check) for line in _lines(block, lead=""))
+
+
+def _lines(block: Block, lead: str = LEAD) -> list[str]:
+    match block:
+        case Title(text):
+            return [f"{HOLDS}{text}"]
+        case Message(text) | Aside(text):
+            return [text]
+        case NamedMistake(name, more, question):
+            return list(filter(None, (f"{lead}{name}{more}", question)))
+        case Printed(text, title):
+            return [title, indent(text, "  ")]
+        case Tables():
+            return []  # a table needs letters of one width

@@ -23,8 +23,9 @@ from msgspec.structs import replace
 
 from autograder.course import Course
 from autograder.errors import UsageError
-from autograder.reports.check_statistics import LEAST_EACH, LEAST_SUBMISSIONS
 from autograder.reports.class_report import (
+    LEAST_EACH,
+    LEAST_SUBMISSIONS,
     NO_GUESSES,
     OPEN_MISTAKES,
     Guesses,

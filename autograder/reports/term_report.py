@@ -125,7 +125,6 @@ def _row(
 
 
 def _worth(stage: StageReport, people: ClassList) -> float:
-    """Return the most points of *stage* in a grade or a result."""
     limits = [grade.max_score for (_, name), grade in people.grades.items() if name == stage.name]
     limits += [row.max_score for row in stage.rows]
     return max((most or 0.0 for most in limits), default=0.0)

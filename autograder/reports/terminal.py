@@ -279,7 +279,6 @@ def tensor_parts(tables: Sequence[TensorTable], width: int) -> Iterator[Renderab
 
 
 def _table(tensor: TensorTable, width: int) -> Iterator[RenderableType]:
-    """Yield a table, divided into tables of fewer columns if it is too wide."""
     if tensor.title:
         yield Text(tensor.title, style="bold")
     cells = [[_cell(cell, shaded=tensor.shaded) for cell in row.cells] for row in tensor.rows]

@@ -326,14 +326,13 @@ def _uses(text: str) -> Mapping[str, Sequence[str]]:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError):
         return {}
-    return {node.name: _loaded(node) for node in body if isinstance(node, DEFINITION)}
-
-
-def _loaded(node: ast.AST) -> list[str]:
-    """List the names that *node* reads, in the order of their places."""
-    names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
-    names.sort(key=lambda one: (one.lineno, one.col_offset))
-    return list(dict.fromkeys(one.id for one in names if isinstance(one.ctx, ast.Load)))
+    found = {}
+    for node in (one for one in body if isinstance(one, DEFINITION)):
+        names = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
+        names.sort(key=lambda one: (one.lineno, one.col_offset))
+        loaded = (one.id for one in names if isinstance(one.ctx, ast.Load))
+        found[node.name] = list(dict.fromkeys(loaded))
+    return found
 
 
 OLDEST: Final = (3, 11)  # `requires-python` in pyproject.toml
@@ -378,7 +377,6 @@ def _error_line(text: str, version: tuple[int, int] | None = None) -> int:
 
 
 def _tokens(text: str) -> list[tuple[str, str, int]]:
-    """Return the name, the text and the line of each token."""
     found = tokenize.generate_tokens(io.StringIO(text).readline)
     return [(tokenize.tok_name[one.type], one.string, one.start[0]) for one in found]
 

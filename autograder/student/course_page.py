@@ -112,7 +112,6 @@ def _chapter(stage: Stage, progress: Progress, draw: Draw) -> Chapter:
 
 
 def _guesses(stage: Stage) -> Iterator[Guess]:
-    """Yield the guesses in the saved lab of *stage*, in the order of its questions."""
     made = saved_guesses(stage.lab)
     for question in answered_questions(stage):
         if found := question.latest(made):
@@ -173,8 +172,6 @@ def _cell(outputs: list[Any]) -> Iterator[Output]:
 
 
 class _Pictures(HTMLParser):
-    """Collects the pictures that are embedded in a page."""
-
     def __init__(self) -> None:
         super().__init__()
         self.found: list[Output] = []

@@ -21,10 +21,9 @@ from autograder.course import Handout, Stage
 from autograder.course_file import CAPTION
 from autograder.disk import replace_file
 from autograder.errors import UsageError
-from autograder.reports.exercise_screen import exercise_screen
+from autograder.reports.exercise_screen import Rank, exercise_screen, fit, kept, optional, whole
 from autograder.reports.feedback import counted
 from autograder.reports.feedback_builder import build_exercise_feedback
-from autograder.reports.screen import Rank, fit, kept, optional, whole
 from autograder.reports.terminal import pictures_parts
 from autograder.results import FIRST, Outcome, SubmissionResult
 from autograder.sanitize import line
@@ -276,7 +275,6 @@ class Hunt:
         self._save()
 
     def _draw(self, rows: PictureRows) -> None:
-        """Save the picture *rows* as PNG if matplotlib is installed."""
         picture = self._stage.file.picture
         if picture is None:
             return

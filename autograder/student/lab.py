@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 from autograder.course import handout, is_handout
 from autograder.errors import AutograderError, GraderError, UsageError
 from autograder.reports.feedback import ExerciseFeedback, grading_note
-from autograder.reports.feedback_builder import build_exercise_feedback
+from autograder.reports.feedback_builder import build_exercise_feedback, exercise_text
 from autograder.reports.html import exercise_card
-from autograder.reports.plain import exercise_text
 from autograder.results import SubmissionResult
 from autograder.sandbox.spawned_workers import Workers, own_workers
 from autograder.student import lab_exercises

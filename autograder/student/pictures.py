@@ -186,8 +186,6 @@ def heatmap_figures(
 
 
 class _Scale(NamedTuple):
-    """The colours of a heatmap, for numbers from *low* to *high*."""
-
     colours: str
     low: float
     high: float
@@ -230,7 +228,6 @@ def _with_largest(rows: Sequence[str], keys: Sequence[str], table: Any) -> list[
 def _axis(
     title: str, rows: Sequence[str], keys: Sequence[str], labels: tuple[str, str]
 ) -> tuple[Any, Any]:
-    """Return a figure with one axis for a heatmap, with the tokens on its sides."""
     from matplotlib.figure import Figure  # noqa: PLC0415  # importing it takes half a second
 
     longest = max(map(len, rows), default=0)
@@ -345,7 +342,6 @@ def _boxes(row: Mapping[str, str], top: int, page: int) -> str:
 
 
 def _step(text: str, top: int) -> str:
-    """Return a downward arrow with *text* next to it as SVG."""
     return (
         f'<path d="M40 {top}v{ARROW - 8}m-5 -6l5 6l5 -6" fill="none" stroke="black"/>'
         f'<text x="{INDENT}" y="{top + 18}" font-size="13">{escape(text)}</text>'
@@ -361,8 +357,6 @@ NO_CONTROLS = (
 
 
 class _Note:
-    """A line of text in place of a picture that can't be drawn."""
-
     def __init__(self, text: str) -> None:
         self._text = text
 

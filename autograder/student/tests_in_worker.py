@@ -11,8 +11,6 @@ LONGEST = 300  # characters of the reason why the first test failed
 
 
 class _Report:
-    """Counts test results, and keeps the reason of the first failure."""
-
     def __init__(self) -> None:
         self.passed = self.failed = self.broken = 0
         self.why = ""

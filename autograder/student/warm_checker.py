@@ -75,9 +75,7 @@ class WarmChecker:
                 return picture_rows(self._server, stage, submission.code)
         return None
 
-    def companion(
-        self, passed: Collection[str], stage: str = "", prompt: str = ""
-    ) -> "CompanionAnswer | None":
+    def companion(self, passed: Collection[str], stage: str = "") -> "CompanionAnswer | None":
         """Return what the companion shows with the passed exercises, up to those of *stage*.
 
         Return None if there is none, or if *stage* fills no slot. Raises ``AutograderError``.
@@ -86,7 +84,7 @@ class WarmChecker:
             return None
         self._server.wait_ready()
         try:
-            return companion_show.show(self._own, self._server, passed, stage=stage, prompt=prompt)
+            return companion_show.show(self._own, self._server, passed, stage=stage)
         except GraderError:
             self._restart()
             raise

@@ -11,9 +11,19 @@ from rich.style import Style
 from rich.text import Text
 
 from autograder.course import Handout, Stage
-from autograder.reports.exercise_screen import exercise_screen, passed_screen
+from autograder.reports.exercise_screen import (
+    Part,
+    Rank,
+    exercise_screen,
+    fit,
+    kept,
+    optional,
+    page,
+    passed_screen,
+    spaced,
+    whole,
+)
 from autograder.reports.feedback import counted
-from autograder.reports.screen import Part, Rank, fit, kept, optional, page, spaced, whole
 from autograder.reports.terminal import picture_parts
 from autograder.student.learner_folder import gone, shown_path
 from autograder.student.progress import Task, first_open, tasks
@@ -358,10 +368,6 @@ def _model_answer(state: Watch, _width: int) -> Sequence[RenderableType]:
     ]
 
 
-def _companion(state: Watch, width: int) -> Sequence[RenderableType]:
-    return whole(_companion_text(state, width))
-
-
 def _one_row(text: str, width: int) -> Text:
     """Return *text* in one row, without the keys that do not fit."""
     keys = text.split(" · ")
@@ -374,6 +380,6 @@ def _one_row(text: str, width: int) -> Text:
 PAGES: Final[Mapping[str, Callable[[Watch, int], Sequence[RenderableType]]]] = {
     "d": lambda state, width: whole(_content(state, width)),
     "v": _model_answer,
-    "w": _companion,
+    "w": lambda state, width: whole(_companion_text(state, width)),
     "?": lambda state, _width: [*_all_keys(state)],
 }

@@ -241,16 +241,13 @@ class Terminal:
         size = shutil.get_terminal_size()
         width, rows = max(size.columns, NARROWEST), max(size.lines, LOWEST)
         if self.is_plain:
-            self._append(render(screen(width, UNLIMITED), width, colour=False))
+            text = render(screen(width, UNLIMITED), width, colour=False)
+            if text != self._last:  # else it is on the last screen already
+                self.write(f"\n{text}")
+            self._last = text
             return
         text = render(screen(width, rows), width, colour="NO_COLOR" not in os.environ)
         self.write(f"{CLEAR}{text.rstrip()}")  # a line break in the last row would scroll
-
-    def _append(self, text: str) -> None:
-        """Print *text* unless it is on the last screen already."""
-        if text != self._last:
-            self.write(f"\n{text}")
-        self._last = text
 
     def replace_last_row(self, text: str) -> None:
         """Replace the last row of the screen with *text*."""

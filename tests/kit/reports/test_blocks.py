@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from autograder.reports.exercise_screen import exercise_screen
+from autograder.reports.exercise_screen import exercise_screen, whole
 from autograder.reports.feedback import (
     Aside,
     Block,
@@ -18,9 +18,8 @@ from autograder.reports.feedback import (
     Title,
     mistake_first,
 )
+from autograder.reports.feedback_builder import exercise_text
 from autograder.reports.html import exercise_card, render
-from autograder.reports.plain import exercise_text
-from autograder.reports.screen import whole
 from autograder.reports.tensor_tables import tensor_tables
 from autograder.reports.terminal import draw
 from autograder.reports.terminal import render as render_terminal

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from autograder.reports.check_statistics import (
+from autograder.reports.class_report import (
     LEAST_SUBMISSIONS,
     CheckStatistics,
     CheckTally,

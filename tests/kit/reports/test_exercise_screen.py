@@ -3,9 +3,8 @@
 import pytest
 
 from autograder.course import Course
-from autograder.reports.exercise_screen import exercise_screen
+from autograder.reports.exercise_screen import exercise_screen, fit, whole
 from autograder.reports.feedback_builder import build_exercise_feedback
-from autograder.reports.screen import fit, whole
 from autograder.reports.terminal import render
 from autograder.results import CheckResult, Outcome
 from tests.kit.factories import MakeCheck, MakeSubmission

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from autograder.course import Course
 from autograder.reports import html
 from autograder.reports.feedback import ExerciseFeedback
-from autograder.reports.feedback_builder import build_exercise_feedback
+from autograder.reports.feedback_builder import build_exercise_feedback, exercise_text
 from autograder.reports.html import (
     breakable,
     exercise_card,
@@ -23,7 +23,6 @@ from autograder.reports.html import (
     render,
     write_pages,
 )
-from autograder.reports.plain import exercise_text
 from autograder.results import Audit, CheckResult, Outcome, Results, Status, SubmissionResult
 from tests.kit.factories import HOSTILE_TEXTS, MakeCheck, MakeSubmission, class_page_of
 

@@ -1,6 +1,6 @@
 """Tests feedback as plain text."""
 
-from autograder.reports.plain import check_text
+from autograder.reports.feedback_builder import check_text
 from autograder.results import CheckResult, Outcome
 from tests.kit.factories import MakeCheck
 

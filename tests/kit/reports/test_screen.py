@@ -5,7 +5,7 @@ from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
-from autograder.reports.screen import (
+from autograder.reports.exercise_screen import (
     Part,
     Rank,
     first_rows,

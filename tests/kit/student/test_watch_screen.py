@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from autograder.course import Handout, handout
-from autograder.reports.screen import fit, kept, whole
+from autograder.reports.exercise_screen import fit, kept, whole
 from autograder.reports.terminal import render
 from autograder.student.progress import Progress, tasks
 from autograder.student.watch_screen import (
