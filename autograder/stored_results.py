@@ -2,10 +2,11 @@
 
 from array import array
 from bisect import insort
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar, overload
+from typing import Final, TypeVar, overload
 
 import msgspec
 from msgspec.structs import force_setattr, replace
@@ -203,26 +204,11 @@ def matched(
 ) -> Iterator[tuple[_Key, _Old | None, _New | None]]:
     """Yield each key with its values in *old* and *new*, or None for a list without the key.
 
-    Only entries without a match stay in memory, which are few if the orders are nearly the same.
     Equal keys in one list are matched with different entries of the other.
     """
-    sources: tuple[Iterator[tuple[_Key, Any]], ...] = (iter(old), iter(new))
-    waiting: tuple[dict[_Key, list[Any]], ...] = ({}, {})
-    left = [0, 1]
-    while left:
-        for side in (0, 1):
-            item = next(sources[side], None)
-            if item is None:
-                left = [other for other in left if other != side]
-                continue
-            key, value = item
-            others = waiting[1 - side].get(key)
-            if others is None and 1 - side in left:
-                waiting[side].setdefault(key, []).append(value)
-                continue
-            other = others.pop(0) if others else None
-            if not others:
-                waiting[1 - side].pop(key, None)
-            yield (key, other, value) if side else (key, value, other)
-    yield from ((key, value, None) for key, values in waiting[0].items() for value in values)
-    yield from ((key, None, value) for key, values in waiting[1].items() for value in values)
+    waiting: dict[_Key, list[_Old]] = defaultdict(list)
+    for key, value in old:
+        waiting[key].append(value)
+    for key, later in new:
+        yield key, waiting[key].pop(0) if waiting.get(key) else None, later
+    yield from ((key, value, None) for key, values in waiting.items() for value in values)
