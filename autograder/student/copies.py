@@ -35,9 +35,8 @@ def original(own: Handout, task: Task) -> Task | None:
     """Return the exercise that *task* copies, or None if there is none in the folder."""
     if (course := own.around(task.exercise.copied_from)) is None:
         return None
-    stage = course.stage(task.exercise.copied_from)
-    found = [one for one in stage.exercises if one.name == task.exercise.name]
-    return Task(stage, found[0]) if found else None
+    earlier = tasks_of(course.stage(task.exercise.copied_from))
+    return next((one for one in earlier if one.exercise.name == task.exercise.name), None)
 
 
 def is_open(own: Handout, task: Task) -> bool:

@@ -1,6 +1,5 @@
-"""Opens a learner's file at a line in their editor, and prepares their folder for VS Code."""
+"""Opens a learner's file at a line in their editor."""
 
-import json
 import shlex
 import shutil
 import subprocess
@@ -38,27 +37,6 @@ def command(environ: Mapping[str, str], file: str, line: int) -> list[str] | Non
     if line and name in FILE_AND_LINE:
         return [*words, f"{file}:{line}"]
     return [*words, *([f"+{line}"] if line and name in LINE_FIRST else []), file]
-
-
-def vscode_files(python: str) -> dict[Path, str]:
-    """Return the settings of VS Code and its relatives, by their paths in a learner's folder.
-
-    The test explorer runs the public suites with the interpreter *python*. Folders with copies of
-    stages are left out.
-    """
-    ignored = ("hunt", "copies", ".originals")
-    settings = {
-        "python.defaultInterpreterPath": python,
-        "python.testing.pytestEnabled": True,
-        "python.testing.unittestEnabled": False,
-        "python.testing.pytestArgs": [".", *(f"--ignore={folder}" for folder in ignored)],
-    }
-    recommended = {"recommendations": ["ms-python.python", "ms-toolsai.jupyter"]}
-    folder = Path(".vscode")
-    return {
-        folder / "settings.json": f"{json.dumps(settings, indent=4)}\n",
-        folder / "extensions.json": f"{json.dumps(recommended, indent=4)}\n",
-    }
 
 
 def needs_terminal(program: str) -> bool:

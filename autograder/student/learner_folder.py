@@ -28,9 +28,7 @@ from autograder.course import (
 from autograder.disk import replace_file, retrying
 from autograder.errors import CourseError, UsageError
 from autograder.reports.feedback import counted
-from autograder.student import course_memory
-from autograder.student.editor import vscode_files
-from autograder.student.environment import learners_guide
+from autograder.student import folder_files
 from autograder.student.exercise_cell import updated
 from autograder.student.progress import PROGRESS_FILE, Progress, Task, digest_of, tasks_of
 from autograder.submission.exercise_cells import definition_in, lines_of, span_of
@@ -87,12 +85,12 @@ def start(here: Path, folder: Path | None = None, root: Path | None = None) -> S
             for older in OLDER:
                 (target / source.name / older).unlink(missing_ok=True)
         if guide.is_file():
-            _copy(learners_guide(guide.read_text("utf-8")), Path(guide.name), done)
-        for file, content in vscode_files(sys.executable).items():
+            _copy(folder_files.learners_guide(guide.read_text("utf-8")), Path(guide.name), done)
+        for file, content in folder_files.vscode_files(sys.executable).items():
             if not (target / file).exists():  # the learner's own settings stay
                 _write_bytes(target / file, content.encode())
                 done.added.append(file)
-        course_memory.remember(target / ORIGINALS, guide.parent)
+        folder_files.remember(target / ORIGINALS, guide.parent)
     except OSError as error:
         raise UsageError(
             f"{error.filename or target} can't be written ({error.strerror}). Free space there, or "
@@ -114,7 +112,7 @@ def newer_course(own: Handout) -> str:
             for file in _files(source)
             if _is_new(file, own.root, Path(source.name) / file.relative_to(source))
         ]
-        if not newer or not course_memory.is_news(own.root / ORIGINALS, newer):
+        if not newer or not folder_files.is_news(own.root / ORIGINALS, newer):
             return ""
     except (UsageError, CourseError, OSError):  # the course is no longer there
         return ""
@@ -345,7 +343,7 @@ def _unpacked(own: Path, here: Path | None) -> tuple[list[Path], Path]:
     here = here.resolve() if here else None
     if here and is_handout(here):
         return [here], here.parent / GUIDE
-    known = course_memory.remembered(own / ORIGINALS)
+    known = folder_files.remembered(own / ORIGINALS)
     places = (here, known, None if here else own.parent, installed_handouts())
     for folder in filter(None, places):
         is_own = (folder / PROGRESS_FILE).exists()  # the learner may have changed these copies

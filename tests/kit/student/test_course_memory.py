@@ -4,26 +4,26 @@ from pathlib import Path
 
 import pytest
 
-from autograder.student import course_memory
+from autograder.student import folder_files
 
 
 def test_a_folder_remembers_its_course(tmp_path: Path):
     """The course is remembered until it is no longer there."""
     course = tmp_path / "course"
     course.mkdir()
-    course_memory.remember(tmp_path / "own", course)
-    assert course_memory.remembered(tmp_path / "own") == course
+    folder_files.remember(tmp_path / "own", course)
+    assert folder_files.remembered(tmp_path / "own") == course
 
     course.rmdir()
-    assert course_memory.remembered(tmp_path / "own") is None
+    assert folder_files.remembered(tmp_path / "own") is None
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"course": 3}', "\x00"])
 def test_a_damaged_file_remembers_nothing(tmp_path: Path, text: str):
     """The file may be edited or damaged."""
-    (tmp_path / course_memory.FILE).write_text(text)
+    (tmp_path / folder_files.FILE).write_text(text)
 
-    assert course_memory.remembered(tmp_path) is None
+    assert folder_files.remembered(tmp_path) is None
 
 
 def test_the_same_files_are_news_once(tmp_path: Path):
@@ -31,7 +31,7 @@ def test_the_same_files_are_news_once(tmp_path: Path):
     file = tmp_path / "stub.py"
     file.write_text("1")
 
-    assert course_memory.is_news(tmp_path, [file])
-    assert not course_memory.is_news(tmp_path, [file])
+    assert folder_files.is_news(tmp_path, [file])
+    assert not folder_files.is_news(tmp_path, [file])
     file.write_text("2")
-    assert course_memory.is_news(tmp_path, [file])
+    assert folder_files.is_news(tmp_path, [file])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.student import editor
+from autograder.student import editor, folder_files
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_an_editor_in_the_terminal_is_waited_for():
 
 def test_the_settings_of_vs_code_are_valid(tmp_path: Path):
     """The test explorer uses this interpreter, and not the copies of stages."""
-    files = editor.vscode_files("/opt/python")
+    files = folder_files.vscode_files("/opt/python")
     settings = json.loads(files[Path(".vscode/settings.json")])
 
     assert settings["python.defaultInterpreterPath"] == "/opt/python"

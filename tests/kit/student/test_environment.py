@@ -8,7 +8,7 @@ import pytest
 
 from autograder.authoring.release import guide
 from autograder.course import Course
-from autograder.student.environment import learners_guide
+from autograder.student.folder_files import learners_guide
 
 TEXT = "# Start here\n\n## Install\n\npip install x\n\n## Work\n\nGo on.\n"
 
