@@ -2,8 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from math import sqrt
-from statistics import mean, median
+from contextlib import suppress
+from statistics import StatisticsError, correlation, mean, median
 from types import MappingProxyType
 from typing import Final
 
@@ -19,7 +19,6 @@ from autograder.reports.similar import SameFile, SameFiles, SimilarPair
 from autograder.results import (
     LATE,
     WRITTEN_OUT,
-    CheckResult,
     Diagnosis,
     FlagKind,
     Outcome,
@@ -34,91 +33,68 @@ from autograder.stored_results import scores_of
 # With fewer submissions, chance alone gives correlations of 0.5.
 LEAST_SUBMISSIONS: Final = 20
 LEAST_EACH: Final = 3  # passes, and failures; with fewer, one student decides the sign
-_MILLION: Final = 10**6
 _UNWRITTEN: Final = frozenset((Status.NOT_IMPLEMENTED, Status.MISSING))
 
 
-class CheckStatistics(msgspec.Struct, frozen=True):
-    """One check of a stage; a number that needs more submissions is ``None``.
-
-    *written* counts the submissions that contain the exercise, and *difficulty* is the percentage
-    of these that did not pass. *discrimination* is the correlation, from -1 to 1, between passing
-    and the points of all other checks.
-    """
+class CheckStatistics(msgspec.Struct):
+    """The outcomes of one check in all graded submissions, *written* of which have the exercise."""
 
     exercise: str
     title: str
-    passed: int
-    of: int
-    written: int
-    difficulty: float | None
-    discrimination: float | None
+    written: int = 0
+    passes: list[bool] = []
+    others: list[float] = []  # the points of all other checks
+
+    @property
+    def of(self) -> int:
+        """The number of graded submissions."""
+        return len(self.passes)
+
+    @property
+    def passed(self) -> int:
+        """The number of submissions that passed."""
+        return sum(self.passes)
 
     @property
     def share(self) -> float:
         """The percentage of the graded submissions that passed."""
         return percent(self.passed, self.of)
 
+    @property
+    def difficulty(self) -> float | None:
+        """The percentage of the written exercises that did not pass; None without any."""
+        return percent(self.written - self.passed, self.written) if self.written else None
+
+    @property
+    def discrimination(self) -> float | None:
+        """The correlation of passing with the other points, -1 to 1; None if it is not reliable."""
+        is_small = self.of < LEAST_SUBMISSIONS
+        if is_small or min(self.passed, self.of - self.passed) < LEAST_EACH:
+            return None
+        with suppress(StatisticsError):  # all have the same points
+            return round(correlation(self.passes, self.others), 2)
+        return None
+
 
 class CheckTally:
-    """Counts the results of the checks of one stage, without storing submissions."""
+    """Counts the results of the checks of one stage."""
 
     def __init__(self) -> None:
-        self._counts: dict[tuple[str, str], _Counts] = {}
+        self._found: dict[tuple[str, str], CheckStatistics] = {}
 
     def add(self, result: SubmissionResult) -> None:
         """Count the checks of *result*, if it is graded."""
-        if result.score is None:
-            return
-        for exercise in result.exercises:
+        for exercise in result.exercises if result.score is not None else ():
             for check in exercise.checks:
-                key = (exercise.name, check.name)
-                if key not in self._counts:
-                    self._counts[key] = _Counts(check.title)
-                self._counts[key].add(check, result.score - check.points)
+                new = CheckStatistics(exercise.name, check.title)
+                found = self._found.setdefault((exercise.name, check.name), new)
+                found.written += check.status not in _UNWRITTEN
+                found.passes.append(check.outcome is Outcome.PASSED)
+                found.others.append((result.score or 0.0) - check.points)
 
     def statistics(self) -> list[CheckStatistics]:
         """Return the statistics of each check, in the order of the suite."""
-        return [_statistics(exercise, found) for (exercise, _), found in self._counts.items()]
-
-
-class _Counts:
-    """The sums for one check: x is 1 if it passed, y the other points, exact in millionths."""
-
-    def __init__(self, title: str) -> None:
-        self.title = title
-        self.of = self.written = self.passed = self.y = self.yy = self.xy = 0
-
-    def add(self, check: CheckResult, others: float) -> None:
-        """Count one submission."""
-        x, y = int(check.outcome is Outcome.PASSED), round(others * _MILLION)
-        self.of += 1
-        self.written += check.status not in _UNWRITTEN
-        self.passed += x
-        self.y += y
-        self.yy += y * y
-        self.xy += x * y
-
-
-def _statistics(exercise: str, found: _Counts) -> CheckStatistics:
-    return CheckStatistics(
-        exercise=exercise,
-        title=found.title,
-        passed=found.passed,
-        of=found.of,
-        written=found.written,
-        difficulty=percent(found.written - found.passed, found.written) if found.written else None,
-        discrimination=_discrimination(found),
-    )
-
-
-def _discrimination(found: _Counts) -> float | None:
-    """Return Pearson's correlation of x and y; None if it is not defined or not reliable."""
-    n, x = found.of, found.passed
-    if n < LEAST_SUBMISSIONS or min(x, n - x) < LEAST_EACH:
-        return None
-    spread = (n * x - x * x) * (n * found.yy - found.y * found.y)
-    return round((n * found.xy - x * found.y) / sqrt(spread), 2) if spread else None
+        return [*self._found.values()]
 
 
 MANUAL_REVIEW: Final = (
