@@ -14,7 +14,7 @@ from autograder.student.progress import Progress
 from autograder.submission import Code, collect
 
 if TYPE_CHECKING:  # imports torch
-    from autograder.companion import CompanionAnswer, Slot
+    from autograder.companion import CompanionAnswer, CompanionFile, Slot
 
 
 def is_here(own: Handout) -> bool:
@@ -64,15 +64,8 @@ def show_here(
 
     shared = folder_with(stage.source, COMPANION_FILE) or own.shared
     file = companion.read(shared)
-    needed = {key for one in file.slot for key in one.keys}
+    _require_place(file, stage.name, changed)
     order = [one.name for one in own.stages]
-    unknown = [name for name in changed if f"{stage.name}/{name}" not in needed]
-    if unknown or not any(one.stage == stage.name for one in file.slot):
-        known = [key.partition("/")[2] for key in sorted(needed) if key.startswith(stage.name)]
-        raise UsageError(
-            f"The {file.name} has no place for {', '.join(unknown) or stage.name}. Of this stage, "
-            f"it uses {', '.join(known) or 'nothing'}."
-        )
     passed = Progress.read(own.root).passed
     earlier = order[: order.index(stage.name)]
     slots = [one for one in file.filled(passed) if one.stage in earlier]
@@ -106,6 +99,17 @@ def show_here(
         raise UsageError(str(error)) from None
     found["notes"] = [*notes, *found["notes"]]
     return companion.answer_of({**found, "name": file.name})
+
+
+def _require_place(file: "CompanionFile", stage: str, changed: Collection[str]) -> None:
+    needed = {key for one in file.slot for key in one.keys}
+    unknown = [name for name in changed if f"{stage}/{name}" not in needed]
+    if unknown or not any(one.stage == stage for one in file.slot):
+        known = [key.partition("/")[2] for key in sorted(needed) if key.startswith(stage)]
+        raise UsageError(
+            f"The {file.name} has no place for {', '.join(unknown) or stage}. Of this stage, "
+            f"it uses {', '.join(known) or 'nothing'}."
+        )
 
 
 @contextmanager

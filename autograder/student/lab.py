@@ -32,9 +32,9 @@ from autograder.student.learner_folder import (
     solved_stage,
 )
 from autograder.student.live_module import (
+    CellTimeError,
     LiveModule,
     NotReadyError,
-    OutOfTimeError,
     describe,
     line_in,
     time_limit,
@@ -102,7 +102,7 @@ class _NoResultError(LookupError):
     """Raised if a cell uses a result, its argument, that no cell above has made yet."""
 
 
-class Results(dict[str, Any]):
+class CellResults(dict[str, Any]):
     """Results of cells for later cells, by name."""
 
     def __missing__(self, name: str) -> Any:
@@ -251,7 +251,7 @@ class Lab:
                 yield
         except NotReadyError as error:
             _give_up(f"This cell waits for {names}. {error}")
-        except OutOfTimeError as error:
+        except CellTimeError as error:
             number = line_in(error, self._file)
             where = f"in line {number} of {self._file.name}" if self._file and number else "here"
             _give_up(
@@ -272,12 +272,12 @@ class Lab:
                 f"({describe(error, self._file)}). The grade cell shows whether that is a problem."
             )
 
-    def results(self) -> Results:
+    def results(self) -> CellResults:
         """Return an empty dictionary for what cells make, such as trained models, by name.
 
         A cell that `needs` exercises and uses a missing name ends with one sentence.
         """
-        return Results()
+        return CellResults()
 
     def predict(
         self,
@@ -350,7 +350,7 @@ class Lab:
                 return CompanionText(show_here(own, own.stage(stage.name), prompt, changed))
         except NotReadyError as error:
             _give_up(f"The text waits for your file. {error}")
-        except OutOfTimeError:
+        except CellTimeError:
             names = _names(tuple(changed))
             _give_up(f"The text was stopped. Does a loop in {names} never end?")
         return None

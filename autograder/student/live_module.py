@@ -31,7 +31,7 @@ class NotReadyError(AutograderError):
         return [str(self)]  # IPython asks for it: the message is enough
 
 
-class OutOfTimeError(BaseException):
+class CellTimeError(BaseException):
     """Raised if a cell takes too long; ``except Exception`` in student code does not catch it."""
 
 
@@ -122,7 +122,7 @@ def line_in(error: BaseException, file: Path | None) -> int:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise ``OutOfTimeError`` in the block after *seconds* of this thread's processor time.
+    """Raise ``CellTimeError`` in the block after *seconds* of this thread's processor time.
 
     A block that mostly waits ends after ``WAITING`` times as many seconds of the clock. Without
     such a timer, as on Windows, nothing is limited.
@@ -137,7 +137,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     def stop(_number: int, _frame: Any) -> None:
         used = time.thread_time() - computed
         if used >= seconds or time.monotonic() - begun >= WAITING * seconds:
-            raise OutOfTimeError
+            raise CellTimeError
 
     before = signal.signal(signal.SIGALRM, stop)
     again = min(1.0, seconds)  # a bare `except:` may catch the first

@@ -134,7 +134,7 @@ def test_a_lab_uses_its_own_stage_before_it_passes(own: Handout):
 
 
 def test_a_lab_says_which_earlier_exercise_it_also_needs(own: Handout):
-    """What the learner has not finished before is not a fault of the lab's own stage."""
+    """An unfinished earlier exercise is not a fault of the lab's own stage."""
     needs = 'needs = ["02_causal_averaging/row_means", "transfer_weights"]'
     text = TOML.replace('needs = ["transfer_weights"]', needs)
     (own.shared / COMPANION_FILE).write_text(text)
