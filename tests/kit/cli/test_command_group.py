@@ -1,6 +1,7 @@
 """Tests the group of all commands: its list, its errors and exit codes."""
 
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -70,6 +71,37 @@ def test_ctrl_c_during_the_imports_prints_nothing(monkeypatch: pytest.MonkeyPatc
         program.main()
 
     assert end.value.code == 130
+
+
+@pytest.mark.parametrize(
+    ("before", "during"),
+    [
+        pytest.param(signal.default_int_handler, signal.SIG_DFL, id="usual"),
+        pytest.param(signal.SIG_IGN, signal.SIG_IGN, id="ignored-by-the-shell"),
+    ],
+)
+def test_ctrl_c_ends_the_imports_at_once_and_a_command_by_an_exception(
+    monkeypatch: pytest.MonkeyPatch, before: Any, during: Any
+):
+    """No code of Python runs for Ctrl-C until the command line is loaded; then it is as before."""
+    seen = []
+
+    class Module:
+        """The module of the command line while it is imported."""
+
+        @property
+        def app(self) -> Callable[[], None]:
+            seen.append(signal.getsignal(signal.SIGINT))
+            return lambda: seen.append(signal.getsignal(signal.SIGINT))
+
+    monkeypatch.setitem(sys.modules, "autograder.cli", Module())
+    usual = signal.signal(signal.SIGINT, before)
+    try:
+        program.main()
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+    assert seen == [during, before]
 
 
 def test_without_a_command_a_learner_sees_their_own(invoke: Invoke):
