@@ -22,7 +22,7 @@ from autograder.course import Stage
 from autograder.course_file import Grading
 from autograder.results import CheckResult, ExerciseResult, Outcome, Status
 from autograder.suite.checks import CollectedCheck, Layer, read_rules
-from autograder.suite.forbidden import Answers, Need, unseen_need
+from autograder.suite.forbidden import Answers, Need, missing_evidence
 
 VALUES: Final = frozenset({Layer.DOCUMENTED, Layer.PROBE, Layer.GRADIENTS})
 # These sentences contain no number, because hidden checks show none.
@@ -30,10 +30,6 @@ KEPT: Final = "You keep a part of the points, because other properties of the re
 READY_MADE: Final = (
     "You keep only a part of the points, because a ready-made function does what this stage "
     "teaches."
-)
-UNSEEN: Final = (
-    "The results are right, but the grader counted no {}, which they need. Write the code with "
-    "functions of torch that it can count."
 )
 BY_HEART: Final = (
     "This is correct, but it counts only if the result is also correct for other inputs."
@@ -167,10 +163,10 @@ def with_evidence(
     if {*values} != {Outcome.PASSED}:
         return tuple(results), ()
     unseen = {
-        check.name: UNSEEN.format(need)
+        check.name: reason
         for check, result in pairs
         if result.outcome is Outcome.PASSED
-        and (need := unseen_need(check.spec.rules, needed, answers.get(check.name, ())))
+        and (reason := missing_evidence(check.spec.rules, needed, answers.get(check.name, ())))
     }
     changed = (
         _without_evidence(result, unseen[result.name]) if result.name in unseen else result

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
+from torch._ops import OpOverload, OpOverloadPacket
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -83,7 +84,7 @@ class FunctionCounter(TorchFunctionMode):
     ) -> object:
         counts = self._counters.functions
         if self._counters.is_counting and len(counts) < MAX_COUNTED:
-            counts[getattr(func, "__name__", str(func))[:80]] += 1
+            counts[_name(func)] += 1
         return func(*args, **(kwargs or {}))
 
 
@@ -118,6 +119,14 @@ class OperatorCounter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # to
         known = {_storage(tensor) for tensor in given}
         new = (one.numel() for one in _tensors(result) if _storage(one) not in known)
         counters.largest = max([counters.largest, *new])
+
+
+def _name(function: _Function) -> str:
+    """Return the name of *function*; one of `torch.ops` that is not torch's own has two parts."""
+    if isinstance(function, OpOverload | OpOverloadPacket):
+        space, name = str(function).split(".")[:2]
+        return (name if space == "aten" else f"{space}.{name}")[:80]
+    return getattr(function, "__name__", str(function))[:80]
 
 
 def _product(kind: str, given: list[Tensor]) -> str:

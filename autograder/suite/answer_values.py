@@ -1,8 +1,9 @@
 """Reads the values in a worker's answer, and leaves out values of a wrong type."""
 
+import re
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from torch import Tensor
 
@@ -17,6 +18,14 @@ class Gradients(NamedTuple):
     output: Any
     inputs: tuple[Tensor | None, ...]
     parameters: dict[str, Tensor | None]
+
+
+# The parts of `torch.ops` in torch 2.13 that operators of right code can come from.
+TORCH_OPERATORS: Final = frozenset(
+    {"aten", "inductor", "inductor_prims", "mkl", "mkldnn", "mkldnn_prepacked", "onednn", "prim"}
+    | {"prims", "profiler", "quantized", "_quantized", "rngprims", "sparse"}
+)
+_TWO_PARTS: Final = re.compile(r"\w+\.\w+")  # of a function in `torch.ops`
 
 
 class Operators(NamedTuple):
@@ -38,6 +47,12 @@ class Operators(NamedTuple):
         """The names of all functions and operators that ran."""
         operators = (name.split(".")[1] for name, _ in self.operators if "." in name)
         return frozenset({*self.functions, *operators})
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether an operator ran that is not torch's own, in which nothing is counted."""
+        names = (*filter(_TWO_PARTS.fullmatch, self.functions), *(one for one, _ in self.operators))
+        return not {name.partition(".")[0] for name in names if "." in name} <= TORCH_OPERATORS
 
     @property
     def total(self) -> int:

@@ -26,6 +26,15 @@ CONVERSIONS = frozenset(
 )
 MAX_WORDS = 3  # in a notice
 LIBRARIES = ("torch", "numpy", "scipy", "jax", "tensorflow")
+# These sentences contain nothing that the code answered, because hidden checks show them.
+UNSEEN = (
+    "The results are right, but the grader counted no {}, which they need. Write the code with "
+    "functions of torch that it can count."
+)
+OPAQUE = (
+    "The results are right, but the code runs an operator that is not torch's own, and the grader "
+    "can count nothing in it. Write the code with functions of torch that it can count."
+)
 Answers = Sequence[tuple[str, Any]]  # of one check, each with its verb
 
 
@@ -62,17 +71,20 @@ def needs(rules: Path, lists: Path) -> dict[str, Need]:
     return {name: Need(word, _list_named(word, lists, str(rules))) for name, word in words.items()}
 
 
-def unseen_need(rules: Iterable[str], needed: Mapping[str, Need], answers: Answers) -> str:
-    """Return what one of *rules* needs and no answer has counted; empty if there is no such rule.
+def missing_evidence(rules: Iterable[str], needed: Mapping[str, Need], answers: Answers) -> str:
+    """Return why no answer shows that the code keeps one of *rules*; empty if one does.
 
     In code that the worker can't see into, such as a custom operator, nothing is counted, and
     neither is a forbidden function. Code that converts tensors may compute in plain Python.
     """
-    counted = [read_operators(answer, ()).names for verb, answer in answers if verb == "operators"]
-    ran = frozenset().union(*counted)
-    is_open = bool(counted) and not ran & CONVERSIONS
-    wanted = (needed[rule] for rule in rules if rule in needed) if is_open else ()
-    return next((need.word for need in wanted if not ran & need.names), "")
+    wanted = [needed[rule] for rule in rules if rule in needed]
+    counted = [read_operators(answer, ()) for verb, answer in answers if verb == "operators"]
+    if wanted and any(one.is_opaque for one in counted):
+        return OPAQUE
+    ran = frozenset().union(*(one.names for one in counted))
+    if not counted or ran & CONVERSIONS:
+        return ""
+    return next((UNSEEN.format(need.word) for need in wanted if not ran & need.names), "")
 
 
 def avoids(

@@ -24,6 +24,21 @@ def test_functions_are_counted_as_the_code_calls_them():
     assert counters.functions["bmm"] == 1
 
 
+def test_functions_of_torch_ops_have_the_names_of_torch():
+    """Another library's operator also has its library's name, even if it is made of torch's own."""
+    library = torch.library.Library("counted", "DEF")
+    library.define("double(Tensor x) -> Tensor")
+    library.impl("double", lambda x: torch.add(x, x), "CompositeImplicitAutograd")
+    counters = CallCounters()
+    with counters.counting():
+        torch.ops.aten.exp(torch.ones(2))
+        torch.ops.aten.exp.default(torch.ones(2))
+        torch.ops.counted.double(torch.ones(2))
+
+    assert counters.functions["exp"] == 2
+    assert counters.functions["counted.double"] == 1
+
+
 def test_operators_are_counted_with_their_largest_input():
     """The largest input of an operator may be in a list."""
     counters = CallCounters()

@@ -11,6 +11,8 @@ from autograder.results import Status
 from autograder.suite.answer_values import Operators
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.forbidden import (
+    OPAQUE,
+    UNSEEN,
     Need,
     avoids,
     avoids_itself,
@@ -21,9 +23,9 @@ from autograder.suite.forbidden import (
     keeps_products,
     keeps_results_below,
     looks_up_names,
+    missing_evidence,
     needs,
     ready_made,
-    unseen_need,
 )
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import Student
@@ -390,4 +392,22 @@ def test_what_a_rule_needs_must_be_counted_unless_it_may_run_elsewhere(ran, unse
     answers = [("call" if ran is None else "operators", counted)]
     needed = {"by_hand": Need("sorting", frozenset({"sort", "sorted"}))}
 
-    assert unseen_need(["dtype", "by_hand"], needed, answers) == unseen
+    found = missing_evidence(["dtype", "by_hand"], needed, answers)
+    assert found == (UNSEEN.format(unseen) if unseen else "")
+
+
+@pytest.mark.parametrize(
+    ("functions", "operators"),
+    [
+        pytest.param(["sort"], ["mine.attend.default 18"], id="operator"),
+        pytest.param(["sort", "mine.attend"], ["aten.bmm.default 18"], id="made-of-torchs-own"),
+        pytest.param(["sort", "tolist"], ["mine.attend.default 18"], id="with-a-conversion"),
+    ],
+)
+def test_an_operator_of_somebody_elses_hides_what_runs(functions: list[str], operators: list[str]):
+    """Beside such an operator, a listed function that ran for show is no evidence."""
+    counted = {"functions": dict.fromkeys(functions, 1), "operators": dict.fromkeys(operators, 1)}
+    needed = {"by_hand": Need("sorting", frozenset({"sort", "sorted"}))}
+
+    assert missing_evidence(["by_hand"], needed, [("operators", counted)]) == OPAQUE
+    assert not missing_evidence(["dtype"], needed, [("operators", counted)])
