@@ -22,7 +22,7 @@ Minutes = Annotated[int, msgspec.Meta(ge=0)]  # 0 means unknown
 HARDEST = 3  # the highest difficulty of an exercise
 MINUTES_BY_DIFFICULTY: Final = (5, 12)  # the most minutes of an exercise with one and two dots
 Isolation = Literal["full", "process"]  # how strictly student code is confined, the strictest first
-Group = Literal["attention", "torch", "python", "plain"]  # the groups of kinds of mistake
+Group = Literal["attention", "torch", "python", "plain", "counterpart"]  # of kinds of mistake
 GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 USUAL_GROUPS: Final[tuple[Group, ...]] = ("attention", "torch", "python")
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_-]+$")]

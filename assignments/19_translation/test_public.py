@@ -1716,7 +1716,7 @@ def test_loss_has_the_documented_labels(student, documented):
     documented["optax.smoothed_labels"].matches(labels, "The smoothed target")
 
 
-@check(LOSS, points=0.1, layer="probe")
+@check(LOSS, points=0.08, layer="probe")
 def test_loss_without_smoothing_is_the_cross_entropy(student, reference, probe):
     """Without smoothing, for targets without padding, the loss is right."""
     for B, T, V in ((3, 5, 7), (1, 4, 9)):
@@ -1727,7 +1727,7 @@ def test_loss_without_smoothing_is_the_cross_entropy(student, reference, probe):
         )
 
 
-@check(LOSS, points=0.1, layer="probe")
+@check(LOSS, points=0.08, layer="probe")
 def test_loss_smooths_the_targets(student, reference, probe):
     """With smoothing, for targets without padding, the loss is right."""
     for V, smoothing in ((7, 0.3), (4, 0.1), (9, 0.8)):
@@ -1754,7 +1754,7 @@ def test_loss_knows_other_paddings(student, reference, probe):
         agrees(student.call(LOSS, *given), reference.call(LOSS, *given), "The loss")
 
 
-@check(LOSS, points=0.02, layer="probe")
+@check(LOSS, points=0.06, layer="probe")
 def test_loss_of_huge_logits_is_finite(student, reference, probe):
     """For logits of up to ±1000, the loss is right."""
     logits, targets = draw_targets(probe, 7)
@@ -2111,7 +2111,8 @@ def test_translation_builds_no_graph(student):
 
     uses = student.uses(GREEDY)
     stated = any(WITHOUT_GRAPH.intersection(use.name.split(".")) for use in uses)
-    expect(stated, "greedy_translate builds a graph: the model runs outside torch.no_grad().")
+    graph = "greedy_translate builds a graph: the model runs outside torch.no_grad()."
+    expect(stated, graph, Status.FORBIDDEN)
 
 
 LOOKED_UP = Sizes(29, 7, 8, 6, 6, 2, 1)  # no other size is a multiple of 29

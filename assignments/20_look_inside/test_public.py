@@ -380,7 +380,9 @@ def test_pattern_has_a_row_for_each_query(student):
     ids = torch.tensor([[0, 1, 2, 0, 1], [3, 3, 4, 5, 4]])
 
     pattern = tensor_like(student.call("induction_pattern", ids), (2, 5, 5), "The pattern")
-    expect(pattern.is_floating_point(), "The pattern is not in floating point.", Status.WRONG_TYPE)
+    dtype = str(pattern.dtype).removeprefix("torch.")
+    sentence = f"The pattern has dtype {dtype}; it should have one of floating point."
+    expect(pattern.is_floating_point(), sentence, Status.WRONG_TYPE)
 
 
 @check("induction_pattern", points=0.2, layer="documented")

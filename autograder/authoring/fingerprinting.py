@@ -31,11 +31,11 @@ from autograder.diagnosis.fingerprints import (
     kind_label,
     shown_by,
 )
+from autograder.diagnosis.group_mistakes import mistakes_of
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.observation import Match, Observation, compare, does_not_end
 from autograder.diagnosis.packed_numbers import PACKED, pack
-from autograder.diagnosis.plain_mistakes import mistakes_of
 from autograder.diagnosis.programs import Programs, Run, channel_of
 from autograder.diagnosis.stage_mistakes import StageMistakes
 from autograder.sandbox.faults import Fault

@@ -350,7 +350,8 @@ def _rules_of_kinds(stage: Stage) -> list[Path]:
     """List the files that define the kinds of mistake of *stage* and make programs from them."""
     folder = Path(mistakes.__file__).parent
     others = ["programs.py", "stage_mistakes.py", "vocabulary.py"]
-    others += ["plain_mistakes.py"] if "plain" in stage.kinds else []
+    more = sorted({*stage.kinds} - {*USUAL_GROUPS})
+    others += ["group_mistakes.py", *(f"{group}_mistakes.py" for group in more)] if more else []
     return [*sorted(folder.glob("*.py")), *map(folder.with_name, others)]
 
 

@@ -23,6 +23,7 @@ from autograder.diagnosis.answers import (
 from autograder.diagnosis.consent import Consent
 from autograder.diagnosis.contract import Contract
 from autograder.diagnosis.exceptions import explain_exception
+from autograder.diagnosis.group_mistakes import mistakes_of
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.kinds import require_known
 from autograder.diagnosis.naming import Mistake
@@ -35,7 +36,6 @@ from autograder.diagnosis.observation import (
     compare,
 )
 from autograder.diagnosis.pairs import PairSearch
-from autograder.diagnosis.plain_mistakes import mistakes_of
 from autograder.diagnosis.programs import REFUSED, Programs, Run, SolvedCheck
 from autograder.diagnosis.ranking import (
     Candidate,

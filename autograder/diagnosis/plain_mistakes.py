@@ -5,13 +5,9 @@ this file.
 """
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 
-from autograder.course import Stage
-from autograder.diagnosis.misconceptions import Misconception
-from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
-from autograder.diagnosis.mistakes.kinds import wording
 from autograder.diagnosis.mistakes.rewriting import (
     Edit,
     Rewrite,
@@ -24,9 +20,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     put,
     site_of,
 )
-from autograder.diagnosis.stage_mistakes import ExerciseMistakes, StageMistakes, Words
 
-GROUP = "plain"
 CHOICES = {"max": "min", "min": "max"}
 WORDS = {"max": "largest", "min": "smallest"}
 SAME_VALUE = (  # other entries with the largest value, in the place of max(FIRST, key=K)
@@ -165,27 +159,3 @@ def _one_limit(index: int, old: ast.Compare) -> ast.Compare:
 
 
 RULES = (indexes, entries, choices, rounds, counts, options)
-
-
-class PlainMistakes(StageMistakes):
-    """The known mistakes in the exercises of a stage of plain Python."""
-
-    def of(self, exercise: str) -> ExerciseMistakes:
-        """Return the mistakes in *exercise*, which are found once."""
-        if exercise not in self._known:
-            found = super().of(exercise)
-            more = _rewrites(found.code, self._words)
-            self._known[exercise] = found._replace(rewrites=(*found.rewrites, *more))
-        return self._known[exercise]
-
-
-def mistakes_of(stage: Stage, words: Words, bank: Sequence[Misconception] = ()) -> StageMistakes:
-    """Return the known mistakes of *stage*, with those of plain Python if it has their group."""
-    return (PlainMistakes if GROUP in stage.kinds else StageMistakes)(stage, words, bank)
-
-
-def _rewrites(code: ExerciseCode, words: Words) -> Iterator[Rewrite]:
-    every = (one for scope in code.scopes for rule in RULES for one in rule(scope))
-    for rewrite in every:
-        if said := wording(rewrite.kind, words):
-            yield rewrite._replace(said=said) if rewrite.kind in words else rewrite

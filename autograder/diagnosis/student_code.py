@@ -63,7 +63,7 @@ FUNCTIONS: Final = {
     "takes a mean": "mean var std var_mean std_mean layer_norm",
     "takes a variance": "var std var_mean std_mean layer_norm",
     "takes a sum": "sum einsum cumsum nansum",
-    "takes a minimum": "min amin minimum",
+    "takes a minimum": "min amin minimum argmin",
     "takes a product": "prod cumprod",
     "seeds": "manual_seed seed Generator fork_rng set_rng_state",
     "detaches": "detach detach_ data item tolist no_grad inference_mode numpy tensor float int "

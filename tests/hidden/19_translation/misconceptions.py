@@ -45,8 +45,20 @@ DONE_BEFORE_THE_FILL = """
             ids = torch.cat((ids, next_ids.unsqueeze(-1)), dim=1)
 """
 
-# Seeds change the draws of all layers, and each such program would make the records larger.
-OPERATORS = {"seeded_inside": None}
+# Each of these programs would make the records larger, and learners hardly write them here: seeds
+# change the draws of all layers, and checks name a wrong dtype themselves.
+OPERATORS = {
+    "seeded_inside": None,
+    "dtype": None,
+    "softmax_extra": None,
+    "batch_mixed": None,
+    "heads_repeated": None,
+    "parameter_kind": None,
+    "all_any": (
+        "The loop stops when the first item has ended; it must go on until all items have.",
+        "Two items are finished, and the third one is not. Is there another step?",
+    ),
+}
 
 MISCONCEPTIONS = (
     # pad_batch
@@ -59,13 +71,6 @@ MISCONCEPTIONS = (
             "the lengths say where tokens are."
         ),
         question="Which mask belongs to the list [7, 0, 7] if the padding is 0?",
-    ),
-    Misconception(
-        id="marks_the_padding",
-        exercise="pad_batch",
-        swaps=(("torch.arange(longest) < lengths", "torch.arange(longest) >= lengths"),),
-        explanation="The mask is True at the padding; it must be True at the tokens.",
-        question="How many entries of the mask are True for a list of 3 ids?",
     ),
     Misconception(
         id="pads_in_front",
@@ -84,16 +89,6 @@ MISCONCEPTIONS = (
         question="In which column is the first id of each list?",
     ),
     Misconception(
-        id="pads_in_front_but_not_in_the_mask",
-        exercise="pad_batch",
-        swaps=(("row[: len(sequence)] = ", "row[longest - len(sequence) :] = "),),
-        explanation=(
-            "The padding is in front of the tokens in the ids; the mask has the tokens in front, "
-            "where they must be."
-        ),
-        question="In which column is the first id of each list?",
-    ),
-    Misconception(
         id="cuts_to_the_shortest",
         exercise="pad_batch",
         when=("takes a minimum",),
@@ -105,28 +100,6 @@ MISCONCEPTIONS = (
         question="How many columns does a batch of lists of 2 and 5 ids have?",
     ),
     # teacher_forcing
-    Misconception(
-        id="predicts_its_own_input",
-        exercise="teacher_forcing",
-        swaps=(("[*sequence, end]", "[start, *sequence]"),),
-        title="The targets are the inputs",
-        explanation=(
-            "The targets are the inputs, not shifted by one position: the model has only to copy "
-            "the token that it reads."
-        ),
-        question="What must the model predict after it has read the start id?",
-    ),
-    Misconception(
-        id="reads_its_own_target",
-        exercise="teacher_forcing",
-        swaps=(("[start, *sequence]", "[*sequence, end]"),),
-        title="The inputs are the targets",
-        explanation=(
-            "The inputs are the targets: without the start id in front, the model reads the answer "
-            "that it has to predict."
-        ),
-        question="What has the model read when it predicts the first id?",
-    ),
     Misconception(
         id="never_ends",
         exercise="teacher_forcing",
@@ -156,16 +129,6 @@ MISCONCEPTIONS = (
             "The end id comes after the padding; it must follow the last token of each row."
         ),
         question="What is the target after the last id of the shortest list?",
-    ),
-    Misconception(
-        id="exchanges_start_and_end",
-        exercise="teacher_forcing",
-        swaps=(
-            ("[start, *sequence]", "[end, *sequence]"),
-            ("[*sequence, end]", "[*sequence, start]"),
-        ),
-        explanation="The ids of start and end are swapped: the inputs begin with the end id.",
-        question="Which id does the decoder read first, and which one does it write last?",
     ),
     # MultiHeadCrossAttention
     Misconception(
@@ -220,20 +183,6 @@ MISCONCEPTIONS = (
             "before all three."
         ),
         question="Which two tensors does the attention get in a pre-norm block?",
-    ),
-    Misconception(
-        id="has_no_first_shortcut",
-        exercise="EncoderBlock",
-        swaps=(
-            (
-                "x = x + self.att(normalized, normalized, visible)",
-                "x = self.att(normalized, normalized, visible)",
-            ),
-        ),
-        explanation=(
-            "In pre-norm, the result of the attention replaces x; it must be added to it."
-        ),
-        question="What must a pre-norm block return if its parts return zeros?",
     ),
     Misconception(
         id="adds_to_the_normalized",
@@ -318,49 +267,6 @@ MISCONCEPTIONS = (
         question="In which order does the docstring list the three parts?",
     ),
     Misconception(
-        id="uses_the_first_norm_twice",
-        exercise="DecoderBlock",
-        swaps=(("self.cross_att(self.norm2(x), memory", "self.cross_att(self.norm1(x), memory"),),
-        explanation="In pre-norm, norm1 is used for two parts; each part has a separate norm.",
-        question="Which norm belongs to the attention to the memory?",
-    ),
-    Misconception(
-        id="uses_the_second_norm_twice",
-        exercise="DecoderBlock",
-        swaps=(("self.ff(self.norm3(x))", "self.ff(self.norm2(x))"),),
-        explanation="In pre-norm, norm2 is used for two parts; each part has a separate norm.",
-        question="Which norm belongs to the feed-forward network?",
-    ),
-    Misconception(
-        id="forgets_the_shortcut_past_the_memory",
-        exercise="DecoderBlock",
-        swaps=(
-            (
-                "x = x + self.cross_att(self.norm2(x), memory, visible)",
-                "x = self.cross_att(self.norm2(x), memory, visible)",
-            ),
-        ),
-        explanation=(
-            "In pre-norm, the result of the attention to the memory replaces x; it must be added "
-            "to it."
-        ),
-        question="What must a pre-norm block return if all its parts return zeros?",
-    ),
-    Misconception(
-        id="forgets_the_shortcut_past_itself",
-        exercise="DecoderBlock",
-        swaps=(
-            (
-                "x = x + self.self_att(normalized, normalized, past)",
-                "x = self.self_att(normalized, normalized, past)",
-            ),
-        ),
-        explanation=(
-            "In pre-norm, the result of the self-attention replaces x; it must be added to it."
-        ),
-        question="What must a pre-norm block return if all its parts return zeros?",
-    ),
-    Misconception(
         id="reads_own_keys_without_the_norm",
         exercise="DecoderBlock",
         swaps=(
@@ -373,13 +279,6 @@ MISCONCEPTIONS = (
         question="Which two tensors does the self-attention get in a pre-norm block?",
     ),
     # Translator
-    Misconception(
-        id="encodes_with_the_norm_of_the_decoder",
-        exercise="Translator",
-        swaps=(("return self.encoder_norm(x)", "return self.decoder_norm(x)"),),
-        explanation="The memory passes through decoder_norm; it must pass through encoder_norm.",
-        question="Which norm is the last step of encode?",
-    ),
     Misconception(
         id="shares_one_attention",
         exercise="Translator",
@@ -475,27 +374,6 @@ MISCONCEPTIONS = (
     ),
     # greedy_translate
     Misconception(
-        id="starts_with_the_end",
-        exercise="greedy_translate",
-        swaps=(("torch.full((B, 1), start)", "torch.full((B, 1), end)"),),
-        explanation=(
-            "Decoding begins with the wrong id; the first input of every row in "
-            "training is the start id."
-        ),
-        question="Which id does the model read before it writes the first one?",
-    ),
-    Misconception(
-        id="starts_with_padding",
-        exercise="greedy_translate",
-        swaps=(("torch.full((B, 1), start)", "torch.full((B, 1), padding)"),),
-        title="Decoding begins with the padding",
-        explanation=(
-            "Decoding begins with the padding; the first input of every row in training is the "
-            "start id."
-        ),
-        question="Which id does the model read before it writes the first one?",
-    ),
-    Misconception(
         id="goes_on_after_the_end",
         exercise="greedy_translate",
         swaps=(("logits.argmax(dim=-1).masked_fill(done, padding)", "logits.argmax(dim=-1)"),),
@@ -512,16 +390,6 @@ MISCONCEPTIONS = (
         question="Is the end id part of the result?",
     ),
     Misconception(
-        id="stops_with_the_first",
-        exercise="greedy_translate",
-        when=("no calls all",),
-        swaps=(("if done.all():", "if done.any():"),),
-        explanation=(
-            "The loop stops when the first item has ended; it must go on until all items have."
-        ),
-        question="Two items are finished, and the third one is not. Is there another step?",
-    ),
-    Misconception(
         id="shows_the_last_id_alone",
         exercise="greedy_translate",
         swaps=(("model.decode(ids, memory", "model.decode(ids[:, -1:], memory"),),
@@ -530,16 +398,6 @@ MISCONCEPTIONS = (
             "needs all ids so far."
         ),
         question="What does decode know about the ids of earlier calls?",
-    ),
-    Misconception(
-        id="takes_the_first_position",
-        exercise="greedy_translate",
-        swaps=(("source_mask)[:, -1]", "source_mask)[:, 0]"),),
-        explanation=(
-            "The logits of the first position choose every id; the last position predicts the next "
-            "one."
-        ),
-        question="After which input does the model predict the next id?",
     ),
     Misconception(
         id="encodes_in_each_step",

@@ -204,6 +204,13 @@ MISCONCEPTIONS = (
         question="What happens to the output of a module if its hook returns None?",
     ),
     Misconception(
+        id="uses_the_first_patch_only",
+        exercise=PATCH,
+        swaps=(("in patches.items()\n    ]", "in list(patches.items())[:1]\n    ]"),),
+        explanation="Only the first of the patches is used; all of them must be.",
+        question="Which modules have hooks when the model runs?",
+    ),
+    Misconception(
         id="adds_the_patch",
         exercise=PATCH,
         when=("adds",),
@@ -433,17 +440,6 @@ MISCONCEPTIONS = (
     ),
     # logit_attribution
     Misconception(
-        id="keeps_the_means_of_the_parts",
-        exercise="logit_attribution",
-        swaps=(("parts - parts.mean(dim=-1, keepdim=True)", "parts"),),
-        explanation=(
-            "The mean of each part is not subtracted, although the norm subtracts that of "
-            "their sum."
-        ),
-        title="The mean of each part is not subtracted",
-        question="What must a part whose features are all equal add?",
-    ),
-    Misconception(
         id="forgets_the_scale",
         exercise="logit_attribution",
         when=("no reads scale",),
@@ -550,6 +546,47 @@ MISCONCEPTIONS = (
         question="Which shape does last[:, right] have for B items?",
     ),
     Misconception(
+        id="uses_the_first_answers_for_all",
+        exercise=MAP,
+        swaps=(
+            (
+                "(last[items, right] - last[items, wrong]).mean()",
+                "(last[:, right[0]] - last[:, wrong[0]]).mean()",
+            ),
+        ),
+        explanation=(
+            "The answers of the first item are used for all items; item b has its own answers, "
+            "right[b] and wrong[b]."
+        ),
+        title="The answers of the first item are used for all items",
+        question="Which two logits does the second item of the batch compare?",
+    ),
+    Misconception(
+        id="leaves_the_hooks_of_earlier_runs",
+        exercise=MAP,
+        when=(*WITH_HOOKS, "no calls remove"),
+        swaps=(
+            (
+                "logits = run_with_patches(model, corrupted, {name: patch})",
+                (
+                    "module = dict(model.named_modules())[name]\n"
+                    "                kept = clean_activations[name][:, position]\n"
+                    "                def hook(_module, _given, made, t=position, kept=kept):\n"
+                    "                    made = made.clone()\n"
+                    "                    made[:, t] = kept\n"
+                    "                    return made\n"
+                    "                module.register_forward_hook(hook)\n"
+                    "                logits = model(corrupted)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The hooks are never removed, so each run also has the patches of all earlier runs."
+        ),
+        title="The hooks are never removed",
+        question="How many hooks does the model have after three runs?",
+    ),
+    Misconception(
         id="averages_the_shares_of_the_items",
         exercise=MAP,
         swaps=(
@@ -619,13 +656,6 @@ MISCONCEPTIONS = (
         question="Which activations does the model have at the positions that are not patched?",
     ),
     Misconception(
-        id="reads_the_first_position",
-        exercise=MAP,
-        swaps=(("last = logits[:, -1]", "last = logits[:, 0]"),),
-        explanation="The logits of the first position are read; those of the last one count.",
-        question="At which position does the model give its answer?",
-    ),
-    Misconception(
         id="averages_over_all_positions",
         exercise=MAP,
         swaps=(("last = logits[:, -1]", "last = logits.mean(dim=1)"),),
@@ -665,3 +695,15 @@ MISCONCEPTIONS = (
         question="Which of your own functions put one activation in place of another?",
     ),
 )
+
+# A pattern is equal in several dtypes, so the sentence about a wrong one names none.
+OPERATORS = {
+    "dtype": (
+        "The result has the wrong dtype.",
+        "Which dtype do the inputs have, and which one must the result have?",
+    ),
+    "reshaped": (
+        "A new shape alone keeps all numbers in their order; axes must be swapped as well.",
+        "Which number comes second after a swap of two axes, and which one after a reshape?",
+    ),
+}

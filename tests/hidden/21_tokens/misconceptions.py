@@ -80,6 +80,17 @@ MISCONCEPTIONS = (
         question='Is the space in "This is" a separate word?',
     ),
     Misconception(
+        id="moves_lonely_spaces_only",
+        exercise="split_words",
+        swaps=(('if runs[i - 1].endswith(" "):', 'if runs[i - 1] == " ":'),),
+        explanation=(
+            "A space moves only if it is alone; the last one of several characters of white space "
+            "must move, too."
+        ),
+        title="A space moves only if it is alone",
+        question='Which words are in "a  b", with two spaces?',
+    ),
+    Misconception(
         id="all_spaces_move",
         exercise="split_words",
         swaps=((MOVE, 'runs[i - 1], runs[i] = "", runs[i - 1] + runs[i]'),),
@@ -306,6 +317,27 @@ MISCONCEPTIONS = (
         question="What happens after the first merge that fits into a word?",
     ),
     Misconception(
+        id="merges_the_highest_rank_first",
+        exercise="encode",
+        code="""
+            def encode(text, merges):
+                ranks, ids = {pair: rank for rank, pair in enumerate(merges)}, []
+                for word in split_words(text):
+                    piece = list(word.encode())
+                    while pairs := [one for one in zip(piece, piece[1:]) if one in ranks]:
+                        pair = max(pairs, key=ranks.get)
+                        piece = merge(piece, pair, 256 + ranks[pair])
+                    ids.extend(piece)
+                return ids
+            """,
+        explanation=(
+            "Of the merges that fit, the one of the highest rank is made first; it must be the one "
+            "of the lowest rank."
+        ),
+        title="The merge of the highest rank is made first",
+        question="In which order were the merges learned?",
+    ),
+    Misconception(
         id="merges_from_left_to_right",
         exercise="encode",
         code="""
@@ -406,18 +438,6 @@ MISCONCEPTIONS = (
         explanation="The result is in nats; a bit is ln 2 nats.",
         question="How many nats has a bit?",
         when=("no calls log", "no calls log2"),
-    ),
-    Misconception(
-        id="tokens_for_bytes",
-        exercise="bits_per_byte",
-        code="""
-            def bits_per_byte(mean_loss, num_tokens, num_bytes):
-                if num_bytes == 0:
-                    raise ValueError("no bytes")
-                return mean_loss / math.log(2) * num_bytes / num_tokens
-            """,
-        explanation="The numbers of tokens and of bytes are swapped.",
-        question="How many losses are added up for the whole text: one a token, or one a byte?",
     ),
 )
 

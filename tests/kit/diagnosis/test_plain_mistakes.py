@@ -1,18 +1,11 @@
 """Tests the kinds of mistake in plain Python: loops, lists, dictionaries and choices by a key."""
 
-from pathlib import Path
-
 import pytest
 
-from autograder.authoring.release import sources_digest
-from autograder.course import load
-from autograder.course_file import USUAL_GROUPS
 from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.diagnosis.mistakes.kinds import KINDS
-from autograder.diagnosis.plain_mistakes import GROUP, RULES, PlainMistakes, mistakes_of
-from autograder.diagnosis.stage_mistakes import StageMistakes
+from autograder.diagnosis.plain_mistakes import RULES
 
-ROOT = Path(__file__).parents[3]
 SOLUTION = """
 def summed(pieces, counts):
     found, merged, i = {}, [], 0
@@ -94,15 +87,4 @@ def test_every_sentence_of_the_group_has_a_rule():
     """Each kind of the group is made by a rule, and each rule makes kinds of the group."""
     kinds = {key.partition(".")[0] for key in made()}
 
-    assert kinds == {name for name, kind in KINDS.items() if kind.group == GROUP}
-
-
-def test_only_stages_with_the_group_have_these_mistakes():
-    """A stage that names the group gets them; the records of others do not depend on them."""
-    course = load(ROOT)
-    stages = {GROUP in stage.kinds: stage for stage in course.stages}
-
-    assert isinstance(mistakes_of(stages[True], {}), PlainMistakes)
-    assert type(mistakes_of(stages[False], {})) is StageMistakes
-    assert stages[False].kinds == USUAL_GROUPS
-    assert sources_digest(stages[False]) != sources_digest(stages[True])
+    assert kinds == {name for name, kind in KINDS.items() if kind.group == "plain"}

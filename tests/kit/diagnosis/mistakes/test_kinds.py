@@ -44,7 +44,7 @@ def test_each_variant_has_a_sentence_and_a_question():
 
 def keys_of_rules() -> set[str]:
     """Return each text in the modules of rules that has the form of a kind or a variant."""
-    paths = [*RULES.glob("*.py"), RULES.with_name("plain_mistakes.py")]
+    paths = [*RULES.glob("*.py"), *RULES.parent.glob("*_mistakes.py")]
     trees = [ast.parse(path.read_text("utf-8")) for path in paths]
     texts = [getattr(node, "value", None) for tree in trees for node in ast.walk(tree)]
     found = [KEY.fullmatch(text) for text in texts if isinstance(text, str)]

@@ -1,0 +1,282 @@
+"""Makes mistakes in which a part is replaced by its counterpart: the last entry by the first one.
+
+Only the stages with the group "counterpart" have them, so the records of other stages do not depend
+on this file.
+"""
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+from itertools import permutations
+
+from autograder.diagnosis.mistakes.rewriting import (
+    Edit,
+    Rewrite,
+    Scope,
+    Site,
+    mistake,
+    name_of,
+    put,
+    site_of,
+)
+from autograder.diagnosis.vocabulary import ORDINALS, PROJECTIONS, role_of
+
+ENDS = {0: ("-1", "wrong_end.last"), -1: ("0", "wrong_end.first")}  # the other end of an axis
+QUANTIFIERS = {"all": ("any", "all_any.one"), "any": ("all", "all_any.all")}
+INVERTED: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+}
+OPERATIONS: dict[type[ast.operator], dict[str, str]] = {  # that `reductions` does not exchange
+    ast.Add: {"RIGHT": "wrong_operation.no_first_term"},
+    ast.Sub: {
+        "RIGHT - LEFT": "wrong_operation.reversed_difference",
+        "LEFT": "wrong_operation.no_difference",
+    },
+    ast.Mult: {"RIGHT": "wrong_operation.no_first_factor"},
+    ast.Div: {"RIGHT / LEFT": "wrong_operation.reversed_quotient"},
+    ast.BitOr: {
+        "LEFT & RIGHT": "wrong_operation.and_for_or",
+        "LEFT": "wrong_operation.one_condition",
+        "RIGHT": "wrong_operation.one_condition",
+    },
+    ast.BitAnd: {
+        "LEFT | RIGHT": "wrong_operation.or_for_and",
+        "LEFT": "wrong_operation.one_condition",
+        "RIGHT": "wrong_operation.one_condition",
+    },
+}
+DTYPES = ("float32", "int64", "bool")
+EXTREMES = {"max": "min", "argmax": "argmin", "maximum": "minimum"}
+OTHER_EXTREMES = EXTREMES | {other: name for name, other in EXTREMES.items()}
+
+
+def ends(scope: Scope) -> Iterator[Rewrite]:
+    """The first entry of an axis for the last one, the beginning of a part for its end."""
+    for site in scope.of(ast.Subscript):
+        part = site.node.slice
+        if isinstance(site.node.ctx, ast.Store) or name_of(site.node.value) == "shape":
+            continue
+        holder, keys = (part.elts, range(len(part.elts))) if _is_tuple(part) else (None, ())
+        places = [site_of(site, holder, key) for key in keys] or [site_of(site, site.node, "slice")]
+        for place in places:
+            number = _number(place.node)
+            if number in ENDS:
+                text, key = ENDS[number]
+                yield mistake(key, put(place, text))
+    written = [
+        site.node for site in scope.of(ast.Subscript) if isinstance(site.node.ctx, ast.Store)
+    ]
+    stores = {id(part) for node in written for part in ast.walk(node.slice)}
+    for site in scope.of(ast.Slice):
+        used = "wrong_end.written" if id(site.node) in stores else "wrong_end.part"
+        match site.node:
+            case ast.Slice(None, ast.UnaryOp(ast.USub(), size), None):
+                yield mistake("wrong_end.left_out", put(site, "slice(SIZE, None)", SIZE=size))
+            case ast.Slice(ast.UnaryOp(ast.USub(), size), None, None):
+                yield mistake(used, put(site, "slice(None, SIZE)", SIZE=size))
+            case ast.Slice(None, ast.expr() as size, None):
+                yield mistake(used, put(site, "slice(-(SIZE), None)", SIZE=size))
+            case ast.Slice(ast.expr() as size, None, None):
+                yield mistake("wrong_end.left_out", put(site, "slice(None, -(SIZE))", SIZE=size))
+
+
+def _is_tuple(part: ast.expr) -> bool:
+    return isinstance(part, ast.Tuple)
+
+
+def _number(node: ast.expr) -> int | None:
+    """Return the whole number that *node* is; ``None`` if it is none."""
+    match node:
+        case ast.Constant(int(number)):
+            return number
+        case ast.UnaryOp(ast.USub(), ast.Constant(int(number))):
+            return -number
+    return None
+
+
+def conditions(scope: Scope) -> Iterator[Rewrite]:
+    """Conditions that hold for one entry or for all, or in the opposite case."""
+    ends = {id(site.node.test) for site in scope.of((ast.If, ast.While))}  # of other rules
+    returned = {id(site.node.value) for site in scope.of(ast.Return)}
+    for site in scope.calls(*QUANTIFIERS):
+        other, key = QUANTIFIERS[name_of(site.node.func)]
+        yield mistake(key, Edit(site, partial(_renamed, other)))
+    for site in scope.of(ast.Compare):
+        if len(site.node.ops) == 1 and id(site.node) not in ends | returned:
+            inverted = INVERTED.get(type(site.node.ops[0]))
+            if inverted is not None:
+                yield mistake("condition_inverted", Edit(site, partial(_compared, inverted)))
+    for site in scope.calls("unsqueeze"):
+        name = name_of(getattr(site.node.func, "value", site.node))
+        if name.endswith("mask") and not _is_filled(scope):
+            yield mistake("mask_inverted", put(site, "~(OLD)"))
+
+
+def _is_filled(scope: Scope) -> bool:
+    """Whether the scope itself fills what a mask hides, which `masks` inverts."""
+    return any(scope.calls("masked_fill", "masked_fill_", "where"))
+
+
+def _renamed(name: str, call: ast.Call) -> ast.Call:
+    """Return the *call* of another function or method."""
+    owner = getattr(call.func, "value", None)
+    func = ast.Attribute(owner, name, ast.Load()) if owner else ast.Name(name, ast.Load())
+    return ast.fix_missing_locations(
+        ast.copy_location(ast.Call(func, call.args, call.keywords), call)
+    )
+
+
+def _compared(operator: type[ast.cmpop], old: ast.Compare) -> ast.Compare:
+    return ast.copy_location(ast.Compare(old.left, [operator()], old.comparators), old)
+
+
+def operations(scope: Scope) -> Iterator[Rewrite]:
+    """Two numbers or conditions in the other order, or of which the first one has no effect."""
+    slices = [site.node for site in scope.of(ast.Slice)]
+    bounds = {id(bound) for one in slices for bound in (one.lower, one.upper)}
+    bounds |= {id(site.node.slice) for site in scope.of(ast.Subscript)}
+    for site in scope.of(ast.BinOp):
+        node = site.node
+        is_factor = isinstance(node.op, ast.Mult) and isinstance(node.left, ast.Constant)
+        if id(node) in bounds or is_factor:  # of constant factors, another rule speaks
+            continue
+        for text, key in OPERATIONS.get(type(node.op), {}).items():
+            name = getattr(node.left, "id", "")
+            if isinstance(node.op, ast.Add) and name in scope.argument_names:
+                yield mistake("wrong_operation.no_first_term_named", put(site, text), name=name)
+            else:
+                yield mistake(key, put(site, text))
+    for site in scope.of(ast.BoolOp):
+        both = isinstance(site.node.op, ast.And)
+        key = "wrong_operation.or_for_and" if both else "wrong_operation.and_for_or"
+        yield mistake(key, Edit(site, partial(_joined, ast.Or() if both else ast.And())))
+
+
+def _joined(operator: ast.boolop, old: ast.BoolOp) -> ast.BoolOp:
+    return ast.copy_location(ast.BoolOp(operator, old.values), old)
+
+
+def functions(scope: Scope) -> Iterator[Rewrite]:
+    """The smallest for the largest, and parts that are joined although they must be stacked."""
+    for site in scope.calls(*OTHER_EXTREMES):
+        name = name_of(site.node.func)
+        of_tensor = isinstance(site.node.func, ast.Attribute) and name == "max"
+        if not of_tensor and not any(one.arg == "key" for one in site.node.keywords):
+            words = {key: "maximum" if "max" in key else "minimum" for key in OTHER_EXTREMES}
+            other = OTHER_EXTREMES[name]
+            edit = Edit(site, partial(_renamed, other))
+            yield mistake("wrong_reduction.other", edit, old=words[name], new=words[other])
+    for site in scope.calls("stack"):
+        yield mistake("new_axis_missing", Edit(site, partial(_renamed, "cat")))
+    for site in scope.calls("unflatten"):
+        match site.node.args:
+            case [_, ast.Tuple([ast.Name(name), size])]:
+                place = site_of(site, site.node.args, 1)
+                edit = put(place, f"(SIZE, {name})", SIZE=size)
+                yield mistake("sizes_exchanged.parts", edit, name=name)
+
+
+def shifts(scope: Scope) -> Iterator[Rewrite]:
+    """Two sequences that must be shifted against one another, and are equal."""
+    first = [site for site in scope.of(ast.List) if _is_added(site.node, 1)]
+    last = [site for site in scope.of(ast.List) if _is_added(site.node, 0)]
+    for site in first:
+        name = name_of(site.node.elts[0])
+        yield mistake("shift_missing.left_out", put(site, "SOME", SOME=_rest(site)), name=name)
+        for other in last:
+            yield mistake("shift_missing.front", put(site, "SAME", SAME=other.node), name=name)
+    for site in last:
+        name = name_of(site.node.elts[1])
+        yield mistake("shift_missing.left_out", put(site, "SOME", SOME=_rest(site)), name=name)
+        for other in first:
+            yield mistake("shift_missing.end", put(site, "SAME", SAME=other.node), name=name)
+
+
+def _is_added(node: ast.List, starred: int) -> bool:
+    """Whether a list is an argument and the entries of another list, which are at *starred*."""
+    if len(node.elts) != 2:  # noqa: PLR2004  # an entry, and the others
+        return False
+    added = node.elts[1 - starred]
+    return isinstance(node.elts[starred], ast.Starred) and isinstance(added, ast.Name)
+
+
+def _rest(site: Site) -> ast.List:
+    starred: list[ast.expr] = [one for one in site.node.elts if isinstance(one, ast.Starred)]
+    new = ast.copy_location(ast.List(starred, ast.Load()), site.node)
+    return ast.fix_missing_locations(new)
+
+
+def arguments(scope: Scope) -> Iterator[Rewrite]:
+    """Another whole number among the arguments, or two of them swapped everywhere."""
+    if scope.is_constructor:
+        return
+    every = [*scope.node.args.args]
+    numbers = [one.arg for one in every if one.type_comment == "int" and one.arg in scope.arguments]
+    loads = [site for site in scope.of(ast.Name) if isinstance(site.node.ctx, ast.Load)]
+    for right, name in permutations(numbers, 2):
+        if len({one.partition("_")[0] if "_" in one else "" for one in (right, name)}) > 1:
+            continue  # such as a number of steps for an id
+        for site in (one for one in loads if one.node.id == right):
+            edit, group = put(site, name), f"operand_repeated {name} {right}"
+            yield mistake("operand_repeated.argument", edit, group, name=name, right=right)
+        both = [one for one in loads if one.node.id in {right, name}]
+        if right < name and {one.node.id for one in both} == {right, name}:
+            edits: list[Edit] = [put(one, name if one.node.id == right else right) for one in both]
+            one, other = sorted((right, name), key=numbers.index)
+            yield mistake("numbers_exchanged.named", edits, one=one, other=other)
+
+
+def layers(scope: Scope) -> Iterator[Rewrite]:
+    """A layer whose name differs in its first part or its number, in one place or in all."""
+    calls = [site for one in scope.methods for site in one.of(ast.Call)]
+    names = sorted({site.node.func.attr for site in calls if _is_own(site.node.func)})
+    called = [site_of(site, site.node, "func") for site in scope.of(ast.Call)]
+    for right, name in permutations(names, 2):
+        sites = [one for one in called if _is_own(one.node) and one.node.attr == right]
+        if not _alike(right, name) or not sites or (name[-1].isdigit() and right < name):
+            continue  # an earlier layer is used again, rarely a later one
+        for some in [[one] for one in sites] + ([sites] if len(sites) > 1 else []):
+            edits, group = [put(one, f"self.{name}") for one in some], f"layers {name} {right}"
+            yield mistake("operand_repeated.argument", edits, group, name=name, right=right)
+    for site in scope.of(ast.Call):
+        match site.node:
+            case ast.Call(func, [ast.BinOp(left, ast.Add(), right)]) if _is_own(func):
+                edit = put(site, "A + FUNC(B)", A=left, B=right)
+                yield mistake("layer_misplaced.one_term", edit, layer=name_of(func))
+
+
+def _is_own(node: ast.expr) -> bool:
+    """Whether *node* is an attribute of ``self`` other than a projection of attention."""
+    own = isinstance(node, ast.Attribute) and name_of(node.value) == "self"
+    return own and role_of(node) not in PROJECTIONS
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two names differ in their number only, or in the part before the first ``_``."""
+    if one.rstrip("0123456789") == other.rstrip("0123456789"):
+        return True
+    (_, *rest), (_, *others) = one.split("_"), other.split("_")
+    return bool(rest) and rest == others
+
+
+def results(scope: Scope) -> Iterator[Rewrite]:
+    """One of several results alone, or with another dtype."""
+    for site in scope.of(ast.Return):
+        if isinstance(site.node.value, ast.Tuple):
+            for index, one in enumerate(site.node.value.elts):
+                edit = put(site_of(site, site.node, "value"), "PART", PART=one)
+                yield mistake("wrong_return.only", edit, one=ORDINALS[index])
+                place = site_of(site, site.node.value.elts, index)
+                for dtype in DTYPES:
+                    edit = put(place, f"OLD.to(torch.{dtype})")
+                    yield mistake("dtype.other", edit, "dtype", dtype=dtype)
+
+
+RULES = (ends, conditions, operations, functions, shifts, arguments, layers, results)
