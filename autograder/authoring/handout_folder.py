@@ -19,7 +19,7 @@ from autograder.authoring.release import guide
 from autograder.course import ASSIGNMENTS, GUIDE, Course, Stage
 from autograder.disk import replace_file
 from autograder.errors import CourseError, UsageError
-from autograder.submission.exercise_cells import BADGE, OPENING, exercise_cell
+from autograder.submission.notebook import BADGE, OPENING, exercise_cell
 
 LABS_FOLDER: Final = "labs"
 KEY: Final = "attention_course_kit"  # of the notebook's metadata: the addresses

@@ -20,7 +20,7 @@ from autograder.course_file import read_toml
 from autograder.errors import GraderError
 from autograder.grading.grade import grade
 from autograder.submission import Code, Submission
-from autograder.submission.exercise_cells import lines_of, lines_of_node
+from autograder.submission.notebook import lines_of, lines_of_node
 
 EQUIVALENTS = "equivalents.toml"
 

@@ -319,7 +319,7 @@ def _ask(channel: LocalChannel, solved: SolvedCheck, known: list[Answer], count:
         except (LookupError, TypeError):  # the check ends before it could ask
             known += [Answer(None, NOT_ASKED)] * (count - start)
             return
-        for request, reply in zip(requests, channel.answer_every(requests), strict=True):
+        for request, reply in zip(requests, channel.ask_every(requests), strict=True):
             if reply.problem is not None:
                 fault = fault_of(reply.problem, request.name or "Your module")
                 known.append(Answer(None, fault))

@@ -26,8 +26,7 @@ import torch
 from torch import Tensor, nn
 
 from autograder.sandbox import static_names
-from autograder.sandbox.attempts import Attempts
-from autograder.sandbox.call_counters import CallCounters
+from autograder.sandbox.call_counters import Attempts, CallCounters
 from autograder.sandbox.module_parameters import (
     MissingError,
     load,

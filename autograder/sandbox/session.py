@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autograder.errors import LostProcessError
 from autograder.results import Status
-from autograder.sandbox.attempts import ATTEMPTS, Attempt
+from autograder.sandbox.call_counters import ATTEMPTS, Attempt
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.process_limits import MIB, collect_memory
 from autograder.sandbox.protocol import (

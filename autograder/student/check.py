@@ -41,7 +41,7 @@ from autograder.student.learner_place import find_exercise, stage_around, stage_
 from autograder.student.progress import Progress, Task, first_open, tasks
 from autograder.submission import Submission, collect
 from autograder.submission.collect import SUBMITTED
-from autograder.submission.exercise_cells import DEFINITION
+from autograder.submission.notebook import DEFINITION
 
 NO_HIDDEN_SUITE = "The hidden suite is not here, because your instructor keeps it."
 

@@ -14,7 +14,7 @@ from autograder.sandbox.notebook_magics import bound_names
 from autograder.student.exercise_cell import parts_of, written
 from autograder.student.learner_folder import ORIGINALS, solved_stage, source_text, write_text
 from autograder.student.progress import Progress, Task, tasks_of
-from autograder.submission.exercise_cells import definition_in, lines_of, lines_of_node
+from autograder.submission.notebook import definition_in, lines_of, lines_of_node
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from autograder.errors import UsageError
 from autograder.sandbox.notebook_magics import bound_names
-from autograder.submission.exercise_cells import DEFINITION, MAGIC, lines_of, lines_of_node
+from autograder.submission.notebook import DEFINITION, MAGIC, lines_of, lines_of_node
 
 _SETTING: Final = (ast.Assign, ast.AnnAssign, *filter(None, [getattr(ast, "TypeAlias", None)]))
 _IMPORT: Final = (ast.Import, ast.ImportFrom)

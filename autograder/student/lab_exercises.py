@@ -15,7 +15,7 @@ from autograder.student import learner_folder
 from autograder.student.exercise_cell import is_same, parts_of, replaced_names, written
 from autograder.student.learner_place import find_exercise
 from autograder.student.progress import Progress, Task
-from autograder.submission.exercise_cells import MAGIC
+from autograder.submission.notebook import MAGIC
 
 
 class WrittenCell(NamedTuple):

@@ -20,7 +20,7 @@ from autograder.student import stage_picture
 from autograder.student.check import check_with_suite
 from autograder.student.stage_picture import PictureRows, differs
 from autograder.submission import Code, Submission
-from autograder.submission.exercise_cells import lines_of, span_of
+from autograder.submission.notebook import lines_of, span_of
 
 if TYPE_CHECKING:  # the fork server starts before the runner is loaded
     from contextlib import AbstractContextManager

@@ -31,8 +31,8 @@ from autograder.reports.feedback import counted
 from autograder.student import folder_files
 from autograder.student.exercise_cell import updated
 from autograder.student.progress import PROGRESS_FILE, Progress, Task, digest_of, tasks_of
-from autograder.submission.exercise_cells import definition_in, lines_of, span_of
 from autograder.submission.files import from_utf16
+from autograder.submission.notebook import definition_in, lines_of, span_of
 
 DEFAULT: Final = "my-work"
 BUILT: Final = ("assignments", "source")  # folders of the course that `release` writes

@@ -10,14 +10,6 @@ import msgspec
 
 from autograder.course import Stage
 from autograder.results import LATE, Flag, FlagKind
-from autograder.submission.exercise_cells import (
-    MAGIC,
-    as_module,
-    defines,
-    exercise_of,
-    is_opening,
-    released_cells,
-)
 from autograder.submission.files import (
     CODE,
     MAX_LISTED,
@@ -40,7 +32,16 @@ from autograder.submission.names import (
     find_only_module,
     is_earlier,
 )
-from autograder.submission.notebook import MAX_NOTEBOOK, code_cells
+from autograder.submission.notebook import (
+    MAGIC,
+    MAX_NOTEBOOK,
+    as_module,
+    code_cells,
+    defines,
+    exercise_of,
+    is_opening,
+    released_cells,
+)
 from autograder.submission.written_answers import written_answers
 
 MAX_MODULE = 2**20  # bytes; the longest honest module has about 20 KiB

@@ -19,10 +19,15 @@ from autograder.course import LAB, Stage
 from autograder.errors import CourseError
 from autograder.results import Flag, FlagKind
 from autograder.sanitize import MAX_SENTENCE, line, lines
-from autograder.submission.exercise_cells import is_for_browser
 from autograder.submission.files import SubmittedFile, UnusableFile, read_regular
 from autograder.submission.names import is_lab
-from autograder.submission.notebook import MAX_NOTEBOOK, cell_name, saved_cells, student_cells
+from autograder.submission.notebook import (
+    MAX_NOTEBOOK,
+    cell_name,
+    is_for_browser,
+    saved_cells,
+    student_cells,
+)
 
 ANSWERS = "predictions.toml"
 PREDICT = "lab.predict("  # in each cell that asks

@@ -101,9 +101,9 @@ class LocalChannel:
 
     def answer(self, request: Request) -> Reply:
         """Execute *request*."""
-        return self.answer_every([request])[0]
+        return self.ask_every([request])[0]
 
-    def answer_every(self, requests: Sequence[Request]) -> list[Reply]:
+    def ask_every(self, requests: Sequence[Request]) -> list[Reply]:
         """Execute *requests* in turn, and return all replies, even those with problems."""
         replies: list[Reply] = []
         with contextlib.redirect_stdout(None), warnings.catch_warnings():

@@ -8,8 +8,8 @@ import pytest
 
 from autograder.authoring.recording import record_lines
 from autograder.course import load
-from autograder.student.hunt import MODULE as QUIZ
 from autograder.student.lab import Lab
+from autograder.student.quiz import MODULE as QUIZ
 from tests.kit.commands import run
 
 FOREIGN = re.compile(r"attention|quer(?:y|ies)\b|\btokens?\b|\bheads?\b", re.IGNORECASE)

@@ -14,7 +14,7 @@ from autograder.authoring.handout_folder import (
 )
 from autograder.course import Course, load
 from autograder.errors import UsageError
-from autograder.submission.exercise_cells import exercise_cell
+from autograder.submission.notebook import exercise_cell
 
 WHEEL = "kit-1.0+own.d1-py3-none-any.whl"
 WHERE = Addresses("https://host.example/files", "https://github.com/me/course/tree/main/labs")

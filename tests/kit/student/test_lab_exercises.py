@@ -11,7 +11,7 @@ from autograder.errors import GraderError, UsageError
 from autograder.student import learner_folder
 from autograder.student.lab import Lab
 from autograder.student.lab_exercises import reset, write_cell
-from autograder.submission.exercise_cells import exercise_cell
+from autograder.submission.notebook import exercise_cell
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.course import Stage, load
 from autograder.submission import Submission, collect
-from autograder.submission.exercise_cells import OPENING, exercise_cell, exercise_of
+from autograder.submission.notebook import OPENING, exercise_cell, exercise_of
 from tests.kit.factories import cell, notebook
 
 MODULE = "dot_product_attention"

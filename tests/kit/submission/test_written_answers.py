@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from autograder.results import Flag, FlagKind
-from autograder.submission.exercise_cells import OPENING
 from autograder.submission.files import SubmittedFile, check_size
-from autograder.submission.notebook import MAX_NOTEBOOK
+from autograder.submission.notebook import MAX_NOTEBOOK, OPENING
 from autograder.submission.written_answers import WAITS, WrittenAnswers, written_answers
 from tests.kit.factories import Cell, cell, notebook
 
