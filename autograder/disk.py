@@ -119,7 +119,7 @@ def _lock_folder(descriptor: int) -> bool:
 
 
 def lock(descriptor: int) -> bool:
-    """Lock an open file until this process ends, also before forks; return False if it is held."""
+    """Lock an open file until this process ends, without its forks; return False if it is held."""
     if sys.platform == "win32":  # Windows does not grade
         return True
     try:

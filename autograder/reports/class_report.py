@@ -176,7 +176,7 @@ class MistakeCount(msgspec.Struct, frozen=True):
 
 
 class MistakeTally:
-    """Counts mistakes by explanation, each of two separately; `v1` and `v2` have the same."""
+    """Counts mistakes by explanation, so that `v1` and `v2` of a module share one."""
 
     def __init__(self) -> None:
         self._named: dict[str, Diagnosis] = {}

@@ -33,7 +33,6 @@ from autograder.student.learner_code import (
     LearnerCode,
     SmallChanges,
     WrongModule,
-    WrongModules,
     first_named,
     is_right,
 )
@@ -103,8 +102,7 @@ class Hunt:
         self.module = self.folder / stage.stub.name
         self._claims = claims_of(stage.source)
         self._state = _read(self.folder / STATE, self._claims)
-        self._code = LearnerCode(own, stage)
-        self._wrong_modules = WrongModules(self._code, small_changes)
+        self._code = LearnerCode(own, stage, small_changes)
         self.fault = ""  # a sentence if something could not be saved
 
     @property
@@ -125,7 +123,7 @@ class Hunt:
         """Write a wrong module for the learner; raise ``UsageError`` if the stage is not done."""
         text = source_text(self._stage.stub)
         rows = self._right_picture(text)
-        chosen = first_named(self._wrong_modules.search(text, rows))
+        chosen = first_named(self._code.wrong_modules(text, rows))
         if chosen is None:
             msg = "No small change to your code would show in the picture. Try another stage."
             raise UsageError(msg)
@@ -265,7 +263,7 @@ class Hunt:
         if state.has_bank:
             return
         end = time.monotonic() + SEARCH_SECONDS
-        with closing(self._wrong_modules.search(state.right, state.rows)) as found:
+        with closing(self._code.wrong_modules(state.right, state.rows)) as found:
             for one in found:
                 if one.text != state.wrong.text:
                     state.mistakes.append(one)

@@ -25,12 +25,7 @@ from autograder.student import lab_exercises
 from autograder.student.check import CheckTarget, check_with_suite, find_target
 from autograder.student.companion_show import show_here
 from autograder.student.course_modules import course_module, folder_with, module_names
-from autograder.student.learner_folder import (
-    find_stages,
-    released_folder,
-    remember,
-    solved_stage,
-)
+from autograder.student.learner_folder import find_stages, released_folder, remember, solved_stage
 from autograder.student.live_module import (
     CellTimeError,
     LiveModule,

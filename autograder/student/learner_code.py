@@ -4,7 +4,7 @@ import importlib
 import random
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -22,14 +22,22 @@ from autograder.student.stage_picture import PictureRows, differs
 from autograder.submission import Code, Submission
 from autograder.submission.notebook import lines_of, span_of
 
-if TYPE_CHECKING:  # the fork server starts before the runner is loaded
-    from contextlib import AbstractContextManager
-
-    from autograder.grading.suite_runner import SuiteRunner
-
 TEST_SECONDS: Final = 10.0  # for pytest and a few tests on tensors of a few numbers
 LONGEST: Final = 200  # characters of a line that the learner's code has produced
 WORKER_TESTS: Final = "autograder.student.tests_in_worker"
+UNNAMED: Final = 5  # wrong modules to try until one has a named mistake
+# Takes a text and ranges of its lines; yields, for each change, a description and the new text.
+SmallChanges = Callable[[str, Sequence[range]], Iterable[tuple[str, str]]]
+
+
+class WrongModule(msgspec.Struct, frozen=True):
+    """A wrong module: the *change* in an *exercise*, the mistake's *name*, and its picture."""
+
+    change: str
+    exercise: str
+    name: str
+    text: str
+    rows: PictureRows
 
 
 class Verdict(NamedTuple):
@@ -41,12 +49,12 @@ class Verdict(NamedTuple):
 
 
 class LearnerCode:
-    """Runs the learner's code in one stage, right or wrong, in workers."""
+    """Runs the learner's code in one stage in workers, right or after one of *small_changes*."""
 
-    def __init__(self, own: Handout, stage: Stage) -> None:
+    def __init__(self, own: Handout, stage: Stage, small_changes: SmallChanges) -> None:
         importlib.import_module("pytest")  # before the fork, so that workers need not import it
         self.stage = stage
-        self._own = own
+        self._own, self._small_changes = own, small_changes
         self._server: Workers | None = None
 
     def close(self) -> None:
@@ -54,21 +62,9 @@ class LearnerCode:
         if self._server is not None:
             self._server.close()
 
-    def open_suite(self) -> "AbstractContextManager[SuiteRunner]":
-        """Open the public suite of the stage, to check many modules."""
-        from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # loaded after the fork
-
-        return open_suites(self._own, [self.stage], public=True)
-
     def check(self, text: str) -> SubmissionResult:
         """Run the public suite on the module *text*."""
         return check_with_suite(self._own, self._submission(text), self._open, public=True)
-
-    def check_exercise(self, runner: "SuiteRunner", text: str, exercise: str) -> SubmissionResult:
-        """Run the checks of one *exercise* on the module *text*."""
-        from autograder.grading.grade import grade_one  # noqa: PLC0415  # loaded after the fork
-
-        return grade_one(runner, self._open, self._submission(text), exercise=exercise)
 
     def picture(self, text: str) -> PictureRows | None:
         """Return the picture that the module *text* computes; None if there is none."""
@@ -90,6 +86,40 @@ class LearnerCode:
         finally:
             session.close()
         return _verdict(found, problem)
+
+    def wrong_modules(self, text: str, right: PictureRows) -> Generator[WrongModule, None, None]:
+        """Yield changed modules with a different picture and a wrong value, in random order."""
+        changed = list(self._changed(text))
+        random.shuffle(changed)
+        server = self._open  # it forks before the runner is loaded
+        from autograder.grading.grade import grade_one  # noqa: PLC0415  # loaded after the fork
+        from autograder.grading.suite_runner import open_suites  # noqa: PLC0415  # loaded after the fork
+
+        with open_suites(self._own, [self.stage], public=True) as runner:
+            for exercise, change, wrong in changed:
+                rows = self.picture(wrong)
+                if rows is None or not differs(rows, right):
+                    continue
+                result = grade_one(runner, server, self._submission(wrong), exercise=exercise)
+                checks = _checks(result)
+                outcomes = {check.outcome for check in checks}
+                if Outcome.FAILED in outcomes and Outcome.ERRORED not in outcomes:
+                    names = (check.diagnosis.title for check in checks if check.diagnosis)
+                    yield WrongModule(change, exercise, next(names, ""), wrong, rows)
+
+    def _changed(self, text: str) -> Iterator[tuple[str, str, str]]:
+        """Yield, for each small change, the exercise, a description and the changed module."""
+        lines = lines_of(text)
+        for exercise in self.stage.exercises:
+            span = span_of(text, exercise.name)
+            if span is None:
+                continue
+            before, after = lines[: span[0] - 1], lines[span[1] :]
+            if self.picture("".join([*before, f"{exercise.name} = None\n", *after])) is not None:
+                continue  # the picture does not depend on the exercise
+            for change, changed in self._small_changes(text, [range(span[0], span[1] + 1)]):
+                own = lines_of(changed)[span[0] - 1 : span[1]]  # a change keeps the number of lines
+                yield exercise.name, change, "".join([*before, *own, *after])
 
     def _submission(self, text: str) -> Submission:
         return Submission(student="", stage=self.stage.name, code=self._code(text))
@@ -128,61 +158,6 @@ def _verdict(found: object, problem: str) -> Verdict:
     return Verdict(ran=True, caught=failed > 0, why=why)
 
 
-UNNAMED: Final = 5  # wrong modules to try until one has a named mistake
-# Takes a text and ranges of its lines; yields, for each change, a description and the new text.
-SmallChanges = Callable[[str, Sequence[range]], Iterable[tuple[str, str]]]
-
-
-class WrongModule(msgspec.Struct, frozen=True):
-    """A wrong module: the *change* in an *exercise*, the mistake's *name*, and its picture."""
-
-    change: str
-    exercise: str
-    name: str
-    text: str
-    rows: PictureRows
-
-
-class WrongModules:
-    """Finds wrong modules: the learner's code with one small change that has a visible effect."""
-
-    def __init__(self, code: LearnerCode, small_changes: SmallChanges) -> None:
-        self._code, self._small_changes = code, small_changes
-
-    def search(self, text: str, right: PictureRows) -> Generator[WrongModule, None, None]:
-        """Yield wrong modules with a different picture and a failed check, in random order."""
-        changed = list(self._changed(text))
-        random.shuffle(changed)
-        with self._code.open_suite() as runner:
-            for exercise, change, wrong in changed:
-                rows = self._code.picture(wrong)
-                if rows is None or not differs(rows, right):
-                    continue
-                result = self._code.check_exercise(runner, wrong, exercise)
-                if _fails_by_value(result):
-                    diagnoses = (check.diagnosis for check in _checks(result))
-                    name = next((one.title for one in diagnoses if one is not None), "")
-                    yield WrongModule(change, exercise, name, wrong, rows)
-
-    def _changed(self, text: str) -> Iterator[tuple[str, str, str]]:
-        """Yield, for each small change, the exercise, a description and the changed module."""
-        for exercise in self._code.stage.exercises:
-            span = span_of(text, exercise.name)
-            if span is None or not self._shows(text, span, exercise.name):
-                continue
-            lines, (first, last) = lines_of(text), span
-            for change, changed in self._small_changes(text, [range(first, last + 1)]):
-                own = lines_of(changed)[first - 1 : last]  # a change keeps the number of lines
-                whole = "".join([*lines[: first - 1], *own, *lines[last:]])
-                yield exercise.name, change, whole
-
-    def _shows(self, text: str, span: tuple[int, int], name: str) -> bool:
-        """Whether the picture depends on the exercise *name*: without it, there is no picture."""
-        lines = lines_of(text)
-        without = [*lines[: span[0] - 1], f"{name} = None\n", *lines[span[1] :]]
-        return self._code.picture("".join(without)) is None
-
-
 def first_named(found: Generator[WrongModule, None, None]) -> WrongModule | None:
     """Return the first module whose mistake has a name, or an unnamed one after a few tries."""
     with closing(found):
@@ -192,9 +167,3 @@ def first_named(found: Generator[WrongModule, None, None]) -> WrongModule | None
             if one.name or len(seen) == UNNAMED:
                 return one
         return seen[-1] if seen else None
-
-
-def _fails_by_value(result: SubmissionResult) -> bool:
-    """Whether a value is wrong; code that only raises an exception needs no hunt."""
-    outcomes = {check.outcome for check in _checks(result)}
-    return Outcome.ERRORED not in outcomes and Outcome.FAILED in outcomes
