@@ -32,7 +32,7 @@ class FileWatch:
         self._wake = wake
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._wait_for_events, daemon=True)
-        self._seen = {stage.name: self._signature(stage) for stage in stages}
+        self._seen = self._signatures()
         self.poll_seconds = POLL_SECONDS
         self._thread.start()
 
@@ -43,13 +43,8 @@ class FileWatch:
 
     def saved(self) -> list[Stage]:
         """List the stages whose modules have changed since the last call."""
-        found = []
-        for stage in self._stages:
-            now = self._signature(stage)
-            if now != self._seen[stage.name]:
-                self._seen[stage.name] = now
-                found.append(stage)
-        return found
+        before, self._seen = self._seen, self._signatures()
+        return [one for one in self._stages if before[one.name] != self._seen[one.name]]
 
     def _wait_for_events(self) -> None:
         """Wake the main loop after each burst of events; ``saved`` finds the changed files."""
@@ -70,10 +65,20 @@ class FileWatch:
         except Exception:  # noqa: BLE001  # no watchfiles, no events, no folder: polling is enough
             self.poll_seconds = POLL_WITHOUT_EVENTS
 
-    @staticmethod
-    def _signature(stage: Stage) -> tuple[Signature, ...]:
-        files = (stage.stub, stage.stub.with_suffix(".ipynb"))
-        return tuple(map(_signature_of, files))
+    def _signatures(self) -> dict[str, list[Signature]]:
+        suffixes = (".py", ".ipynb")
+        return {
+            stage.name: [_signature_of(stage.stub.with_suffix(one)) for one in suffixes]
+            for stage in self._stages
+        }
+
+
+def _signature_of(file: Path) -> Signature:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def watch(own: Handout, task: Task | None = None, *, plain: bool = False) -> str:
@@ -118,11 +123,3 @@ def _loop(state: Watch, terminal: Terminal, files: FileWatch) -> None:
         if state.to_tell:  # after the screen of the stage, because it takes a second
             state.tell()
             show()
-
-
-def _signature_of(file: Path) -> Signature:
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size, status.st_ino

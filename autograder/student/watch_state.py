@@ -254,7 +254,7 @@ class Watch:
         self.notice = f"{self.task.exercise.name} is as you received it.{kept}"
 
     def next(self) -> None:
-        """Go to one that passed before and fails now, after a pass to an open one, or to the next."""
+        """Go to one that passed before and fails now, after a pass to an open one, or on."""
         passes = self.task.key in self.progress.passed
         broken = [task for task in self.broken if task.key != self.task.key]
         following = self._following() if passes or broken else None
