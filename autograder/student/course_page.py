@@ -37,20 +37,11 @@ class Output(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """A guess of the learner, with the text of the right choice."""
+    """A guess of the learner, with the choice that was guessed and the right one."""
 
     made: Prediction
+    choice: str
     right: str
-
-    @property
-    def text(self) -> str:
-        """The choice that the learner guessed."""
-        return self.made.choices[self.made.guess - 1]
-
-    @property
-    def is_right(self) -> bool:
-        """Whether the guess was right."""
-        return self.text == self.right
 
 
 class Chapter(NamedTuple):
@@ -77,7 +68,9 @@ def write_page(own: Handout, progress: Progress, folder: Path, draw: Draw) -> Pa
     if not any(chapter.passed for chapter in chapters):
         msg = "No exercise passes yet, so there is nothing to show. Begin with: autograder next"
         raise UsageError(msg)
-    compared = [(one.made, one.is_right) for chapter in chapters for one in chapter.guesses]
+    compared = [
+        (one.made, one.choice == one.right) for chapter in chapters for one in chapter.guesses
+    ]
     page = render(
         "course_page.html",
         calibration=calibration(compared) if compared else "",
@@ -115,7 +108,7 @@ def _guesses(stage: Stage) -> Iterator[Guess]:
     made = saved_guesses(stage.lab)
     for question in answered_questions(stage):
         if found := question.latest(made):
-            yield Guess(found, found.choices[question.right - 1])
+            yield Guess(found, *(found.choices[at - 1] for at in (found.guess, question.right)))
 
 
 def _table(stage: Stage, weights: "PictureRows") -> TensorTable | None:
