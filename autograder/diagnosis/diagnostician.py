@@ -18,7 +18,7 @@ from autograder.results import Diagnosis, Status
 from autograder.sandbox.faults import Raised
 from autograder.suite.checks import CollectedCheck
 from autograder.suite.in_process import LocalChannel
-from autograder.suite.limits import ticking
+from autograder.suite.limits import rarely_collected, ticking
 
 STEP = "intermediate_step"  # a pattern
 
@@ -53,6 +53,7 @@ class Diagnostician:
         self.source = LiveSource(stage, run, solution, record=record)
         self._stage = stage
 
+    @rarely_collected()
     @ticking()
     def examine(self, submission: Submitted) -> Mapping[str, Diagnosis]:
         """Return the diagnosis of each failed check that has one."""

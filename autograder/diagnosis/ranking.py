@@ -396,7 +396,8 @@ class Ranking:
         programs, written = list(first.programs), first.written
         for _ in range(MAX_ROUNDS):
             rest = [check for check in self.failed if check.name not in diagnoses]
-            found = self._most(rest)
+            least = 0 if diagnoses else LEAST_SHARE * len(self.wrong)
+            found = self._most(rest, least)
             named = self._name(found, {check.name for check in rest})
             if not named.diagnoses and not any(check.wrong for check in rest):
                 named = self._by_exceptions(rest)
@@ -416,11 +417,17 @@ class Ranking:
         explained = sum(check.name in diagnoses for check in self.wrong)
         return explained < LEAST_SHARE * len(self.wrong)
 
-    def _most(self, rest: Sequence[FailedCheck]) -> list[Candidate]:
-        """Return the programs that explain most of *rest*: by numbers, or as misconceptions."""
+    def _most(self, rest: Sequence[FailedCheck], least: float = 0) -> list[Candidate]:
+        """Return the programs that explain most of *rest*: by numbers, or as misconceptions.
+
+        Programs that explain fewer than *least* checks may be missing.
+        """
         screens = [check for check in rest if check.wrong][:MAX_SCREENS]
         keys = {key for check in screens if check.tells for key in self.alike(check)}
-        keys |= {key for check in rest for key in self.alike(check, written=True)}
+        for check, left in zip(rest, range(len(rest), 0, -1), strict=True):
+            if not keys and left < least:
+                break
+            keys |= {*self.alike(check, written=True)}
         names = {check.name for check in rest}
         found = [
             one

@@ -20,6 +20,7 @@ LOOPS = (ast.For, ast.While, ast.comprehension)
 REDUCTIONS: Final = frozenset(
     {"sum", "mean", "max", "min", "amax", "amin", "var", "std", "norm", "logsumexp", "prod"}
 )
+AXES: Final = {word: number for number, word in ORDINALS.items()}
 SWAPS: Final = frozenset({"transpose", "transpose_", "swapaxes", "swapdims"})
 AXES_IN_ANY_ORDER: Final = frozenset({"permute", "movedim", "moveaxis", "T", "t", "einsum"})
 SOFTMAXES: Final = ("softmax", "log_softmax", "Softmax")
@@ -225,12 +226,9 @@ class WrittenCode:
     def _assigned(self) -> dict[str, set[str]]:
         """The names from which the value of each variable is computed."""
         found: dict[str, set[str]] = {}
-        for each in self._nodes:
-            if isinstance(each, ast.Assign | ast.AnnAssign | ast.AugAssign) and each.value:
-                targets = each.targets if isinstance(each, ast.Assign) else [each.target]
-                for target in targets:
-                    for name in names_in(target):
-                        found.setdefault(name, set()).update(names_in(each.value))
+        for target, value in (one for each in self._nodes for one in _assignments(each)):
+            for name in names_in(target):
+                found.setdefault(name, set()).update(names_in(value))
         return found
 
     def computes(self, name: str, source: str) -> bool:
@@ -371,6 +369,17 @@ def names_in(node: ast.AST) -> set[str]:
     return {name_of(each) for each in every} - {"self", "torch", "math"}
 
 
+def _assignments(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the targets of an assignment with their values, of two tuples one by one."""
+    match node:
+        case ast.Assign([ast.Tuple(names)], ast.Tuple(values)) if len(names) == len(values):
+            yield from zip(names, values, strict=True)
+        case ast.Assign(targets, value):
+            yield from ((target, value) for target in targets)
+        case ast.AnnAssign(target, _, ast.expr() as value) | ast.AugAssign(target, _, value):
+            yield target, value
+
+
 def _divisors(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the expressions by which *node* divides."""
     match node:
@@ -430,31 +439,26 @@ def _gives_axis(call: ast.Call) -> bool:
 
 def _may_be(number: int, ordinal: str) -> bool:
     """Whether the axis *number*, which may count from either end, may be the *ordinal* one."""
-    wanted = next(key for key, word in ORDINALS.items() if word == ordinal)
+    wanted = AXES[ordinal]
     from_other_end = (number < 0) is not (wanted < 0) and {number, wanted} != {0, -1}
     return number == wanted or from_other_end
 
 
 def _two_axes(call: ast.Call) -> list[int]:
     """Return the numbers of the axes that *call* swaps; fewer if the source does not give both."""
-    numbers = []
-    for each in [*call.args[-2:], *(one.value for one in call.keywords)]:
-        with contextlib.suppress(ValueError):
-            numbers.append(ast.literal_eval(each))
-    return [one for one in numbers if isinstance(one, int)]
+    given = [*call.args[-2:], *(one.value for one in call.keywords)]
+    return [number for each in given for number in _whole_number(each)]
 
 
 def _may_be_pair(numbers: Sequence[int], one: str, other: str) -> bool:
     """Whether two *numbers* of axes may be those of *one* and *other*."""
     if len(numbers) != 2:  # noqa: PLR2004  # of two axes
         return True
-    wanted = [next(key for key, word in ORDINALS.items() if word == each) for each in (one, other)]
-    is_same_end = len({number < 0 for number in numbers}) == len({each < 0 for each in wanted}) == 1
-    if is_same_end and abs(numbers[0] - numbers[1]) != abs(wanted[0] - wanted[1]):
+    first, second = numbers
+    apart = abs(AXES[one] - AXES[other])  # both count from the same end
+    if (first < 0) is (second < 0) and abs(first - second) != apart:
         return False
-    return any(
-        _may_be(first, one) and _may_be(second, other) for first, second in (numbers, numbers[::-1])
-    )
+    return any(_may_be(first, a) and _may_be(second, b) for a, b in ((one, other), (other, one)))
 
 
 def _axis_numbers(node: ast.AST) -> Iterator[int]:
@@ -468,22 +472,19 @@ def _axis_numbers(node: ast.AST) -> Iterator[int]:
             axis = ast.Constant(0)
         case _:
             return
+    yield from _whole_number(axis)
+
+
+def _whole_number(node: ast.expr) -> Iterator[int]:
     with contextlib.suppress(ValueError):
-        number = ast.literal_eval(axis)
+        number = ast.literal_eval(node)
         yield from [number] if isinstance(number, int) else []
 
 
 def _is_along_last(call: ast.Call) -> bool:
     """Whether a call gives -1 as the axis."""
     axes = [each.value for each in call.keywords if each.arg in {"dim", "axis"}]
-    return any(_is_minus_one(each) for each in (*axes, *call.args))
-
-
-def _is_minus_one(node: ast.expr) -> bool:
-    match node:
-        case ast.UnaryOp(ast.USub(), ast.Constant(1)):
-            return True
-    return False
+    return any(-1 in _whole_number(each) for each in (*axes, *call.args))
 
 
 def _may_be_tensor(annotation: ast.expr | None) -> bool:

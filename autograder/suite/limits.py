@@ -27,6 +27,7 @@ if sys.platform != "win32":
 TICK_SECONDS = 0.01  # of clock time; an alarm may be late by as much
 CHECK_TICK_SECONDS = 0.2  # processor time between two tests of a check's limit; most need less
 WAITING = 10  # a request's limit of clock time, as a multiple of that of processor time
+MANY_OBJECTS = 50_000  # between two collections of garbage; Python's default is 700
 AGAIN = 0.1  # seconds between two attempts to stop it: a bare `except:` may catch the first
 OUTSIDE: Final = frozenset({"contextlib", __name__})  # these enter and leave a block
 # These must not be interrupted, because they keep state for other submissions.
@@ -100,6 +101,17 @@ def _no_garbage_collected() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@contextlib.contextmanager
+def rarely_collected() -> Iterator[None]:
+    """Collect garbage rarely in the block, which makes many objects that stay, and few cycles."""
+    usual = gc.get_threshold()
+    gc.set_threshold(MANY_OBJECTS, *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
 @contextlib.contextmanager

@@ -77,6 +77,8 @@ def test_a_condition_is_a_fact_about_the_source(condition: str, *, holds: bool):
         ("return torch.transpose(x, 0, 2)", "swaps third and first"),
         ("return x.transpose(a, b)", "swaps first and third"),
         ("return x.T", "swaps first and third"),
+        ("a, b = x, y", "computes a from x"),
+        ("a, b = f(x)", "computes b from x"),
     ],
 )
 def test_a_form_of_code_is_recognized(body: str, condition: str):
@@ -120,3 +122,11 @@ def test_unknown_words_are_refused():
 
     with pytest.raises(ValueError, match="unknown condition 'divdes'"):
         require_conditions(["loops | divdes"])
+
+
+def test_the_values_of_two_names_are_told_apart():
+    """If one statement sets two names, each is computed from its own value."""
+    code = written("def f(x, y):\n    a, b = x, y\n    return a\n", "f")
+
+    assert broken_in(code, ["computes a from x", "computes b from y"]) == ""
+    assert broken_in(code, ["computes a from y"]) == "computes a from y"
