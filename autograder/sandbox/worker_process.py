@@ -42,8 +42,8 @@ class CpuDeadline:
     def charge(self) -> float:
         """Return the seconds to charge for all calls so far, at most those that were granted.
 
-        These are the seconds of the clock, without those in which the worker, or this process,
-        waited for a processor; but at least the processor time of the worker's threads.
+        These are the seconds of the clock without those in which the worker, or this process,
+        waited for a processor. The processor time of the worker's threads always counts.
         """
         (used, waited), own, start = self._first
         used_now, waited_now = self._used_and_waited()

@@ -405,7 +405,7 @@ def test_what_a_rule_needs_must_be_counted_unless_it_may_run_elsewhere(ran, unse
     ],
 )
 def test_an_operator_of_somebody_elses_hides_what_runs(functions: list[str], operators: list[str]):
-    """Beside such an operator, a listed function that ran for show is no evidence."""
+    """If such an operator ran, a listed function that also ran proves nothing."""
     counted = {"functions": dict.fromkeys(functions, 1), "operators": dict.fromkeys(operators, 1)}
     needed = {"by_hand": Need("sorting", frozenset({"sort", "sorted"}))}
 
