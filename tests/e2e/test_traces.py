@@ -8,11 +8,17 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+import torch
 
+from autograder.course_file import Limits
 from autograder.sandbox import namespaces
 from autograder.sandbox.isolation import detect_capabilities
+from autograder.sandbox.session import Session
+from autograder.sandbox.supervisor import ForkServer
+from autograder.sandbox.tensors import decode
 
 pytestmark = pytest.mark.skipif(
     detect_capabilities().level != "full"
@@ -96,6 +102,40 @@ for _run in range(2):
                 session.close()
 print(json.dumps(found))
 """
+
+
+CACHE_PROGRAM = """
+import resource, torch
+from pathlib import Path
+
+FILES = sorted(Path(torch.__path__[0]).glob("include/ATen/ops/*.h"))[:64]
+
+def leave():
+    [path.read_bytes() for path in FILES[::2]]
+
+def look():
+    blocks = [resource.getrusage(resource.RUSAGE_SELF).ru_inblock]
+    for path in FILES:
+        path.read_bytes()
+        blocks.append(resource.getrusage(resource.RUSAGE_SELF).ru_inblock)
+    return [after - before for before, after in zip(blocks, blocks[1:])]
+"""
+
+
+@pytest.mark.slow
+def test_files_that_are_in_memory_carry_no_bit():
+    """Once all files are in memory, a worker can't see which of them an earlier one has read."""
+    for path in sorted(Path(torch.__path__[0]).glob("include/ATen/ops/*.h"))[:64]:
+        path.read_bytes()
+    with ForkServer("full", Limits(call_seconds=20.0)) as fork_server:
+        fork_server.wait_ready()
+        for verb in ("leave", "look"):
+            session = Session(fork_server, "cache", (CACHE_PROGRAM.encode(),), notebook=False)
+            reply = session.ask("call", name=verb)
+            session.close()
+
+    assert reply.problem is None
+    assert decode(reply.value, int) == [0] * 64
 
 
 def test_a_worker_leaves_no_trace():
