@@ -264,16 +264,14 @@ def _page(
 def _nobody(request: FeedbackRequest, students: int, stage: str) -> str:
     if not students:
         return f"The record holds no submission of {stage}. {_CHOOSE}"
-    what = (
-        (
-            f"The download has {len(request.download)} names, but none of the {students} students "
-            f"of {stage}, so there is no page to pack."
-        )
-        if request.download
-        else f"No student id of {stage} ends in a participant number."
+    how = "Pass the download of these submissions with --download."
+    if not request.download:
+        return f"No student id of {stage} ends in a participant number. {how}"
+    return (
+        f"The download has {len(request.download)} names, but none of the {students} students "
+        f"of {stage}, so there is no page to pack. {how} If you collected them with --roster, add "
+        "the same files."
     )
-    roster = " If you collected them with --roster, add the same files." if request.download else ""
-    return f"{what} Pass the download of these submissions with --download.{roster}"
 
 
 def _zip_names(path: Path) -> tuple[str, ...]:

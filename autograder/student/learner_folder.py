@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from autograder.course import (
+    ASSIGNMENTS,
     GUIDE,
     MARKERS,
     SHARED,
@@ -35,7 +36,7 @@ from autograder.submission.files import from_utf16
 from autograder.submission.notebook import definition_in, lines_of, span_of
 
 DEFAULT: Final = "my-work"
-BUILT: Final = ("assignments", "source")  # folders of the course that `release` writes
+BUILT: Final = (ASSIGNMENTS, "source")  # folders of the course that `release` writes
 ORIGINALS: Final = ".originals"  # modules and labs as the learner received them
 COPIES: Final = "copies"  # files that `reset` and `start` replaced
 OLDER: Final = ("public.json", "fingerprints.json", "effort.json")  # of older versions of the kit
@@ -335,7 +336,7 @@ def _received(own: Path, here: Path | None, root: Path | None) -> tuple[list[Pat
         msg = f"{missing[0].assignment} is not built yet: run `autograder release` first."
         raise UsageError(msg)
     sources = [stage.assignment for stage in course.every_stage]
-    return sources, course.root / "assignments" / GUIDE
+    return sources, course.root / ASSIGNMENTS / GUIDE
 
 
 def _unpacked(own: Path, here: Path | None) -> tuple[list[Path], Path]:

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from autograder.course import STAGE_FILE
+from autograder.course import ASSIGNMENTS, STAGE_FILE
 from autograder.errors import AutograderError, UsageError
 from autograder.student import learner_folder
 from autograder.student.learner_folder import DEFAULT
 
 SESSION = "JPY_SESSION_NAME"  # Jupyter sets it to the notebook's path when it starts the kernel
 FILE = "__vsc_ipynb_file__"  # VS Code sets this name in the notebook
-BUILT = "assignments"
 
 
 def begin(stage: str) -> None:
@@ -81,4 +80,4 @@ def _candidates(folder: Path, name: str) -> Iterator[Path]:
         yield folder
     yield folder / name
     for parent in folder, folder.parent:
-        yield from (parent / name, parent / DEFAULT / name, parent / BUILT / name)
+        yield from (parent / name, parent / DEFAULT / name, parent / ASSIGNMENTS / name)
