@@ -16,7 +16,7 @@ from typing import Final, Self
 from rich.console import RenderableType
 
 from autograder.errors import UsageError
-from autograder.reports.terminal import render
+from autograder.reports.terminal import NARROWEST, render
 from autograder.student import editor
 
 CTRL_C: Final = "\x03"
@@ -199,7 +199,6 @@ def _is_incomplete(data: bytes) -> bool:
     return False
 
 
-NARROWEST: Final = 20  # columns; in fewer, words break anyway
 LOWEST: Final = 3  # rows
 START_OF_ROW: Final = "\r\x1b[K"
 UNLIMITED: Final = 10**6  # rows of a terminal whose screens are appended
