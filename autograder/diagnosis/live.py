@@ -46,7 +46,6 @@ from autograder.diagnosis.ranking import (
     Key,
     Ranking,
 )
-from autograder.diagnosis.result_form import find_error, find_tuple
 from autograder.results import TOGETHER, Diagnosis
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.transcript import Exchange
@@ -277,7 +276,7 @@ def _describe_answer(
 ) -> patterns.Pattern:
     """Compare the last answer with the solution's answer to the same request."""
     last = len(seen.answers) - 1
-    if last >= 0 and (error := find_error(seen.answers[last][1])):
+    if last >= 0 and (error := patterns.find_error(seen.answers[last][1])):
         return error
     if 0 <= last < len(solved.answers) and solved.answers[last] == REFUSED != seen.answers[last]:
         return patterns.NOT_REFUSED
@@ -290,7 +289,7 @@ def _describe_answer(
     if _drops_at_random(steps):
         return changed
     return (
-        find_tuple(answer, expected)
+        patterns.find_tuple(answer, expected)
         or patterns.find_pattern(answer, expected, verb)
         or changed
         or patterns.matches_intermediate_step(answer, expected, steps)

@@ -5,6 +5,8 @@ certain. For a check with hidden inputs, a pattern has a fixed sentence, which c
 number of a hidden input or a number that the code chose.
 """
 
+import builtins
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -12,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.diagnosis.common_seeds import DRAWS, drawn
 from autograder.diagnosis.description import WrongAnswerPattern
+from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.noise import APART, SAME, Agreement, agreement, scale_of
 
 TYPED = 1e-4  # values may be copied from a document, which prints four digits
@@ -43,6 +45,14 @@ Pattern = WrongAnswerPattern | None
 Heuristic = Callable[[Tensor, Tensor], Pattern]
 NOT_REFUSED = WrongAnswerPattern.of("not_refused")
 INPUT_CHANGED = WrongAnswerPattern.of("input_changed")
+SEEDS = (0, 1, 42, 123, 789, 1337)  # from the documents, and common choices
+TURNS = 4  # consecutive draws to compare; a module draws about three matrices
+_DRAWS: dict[str, Callable[..., Tensor]] = {
+    "torch.rand": torch.rand,
+    "torch.randn": torch.randn,
+    "nn.Linear": lambda rows, columns: torch.nn.Linear(columns, rows, bias=False).weight.detach(),
+}
+DRAWS = tuple(itertools.product(SEEDS, _DRAWS, range(TURNS)))
 
 
 def find_pattern(answer: object, expected: object, verb: str = "call") -> Pattern:
@@ -55,6 +65,21 @@ def find_pattern(answer: object, expected: object, verb: str = "call") -> Patter
         return _result_pattern(answer, expected)
     known = isinstance(answer, dict) and isinstance(expected, dict) and verb in BY_VERB
     return BY_VERB[verb](answer, expected) if known else None
+
+
+def find_tuple(answer: object, expected: object) -> Pattern:
+    """Recognize one tensor in a tuple or a list where a tensor is expected."""
+    match answer:
+        case [Tensor()] if isinstance(expected, Tensor):
+            return WrongAnswerPattern.of("tuple_for_result")
+    return None
+
+
+def find_error(answer: object) -> Pattern:
+    """Recognize an exception of Python that was returned instead of raised."""
+    kind = getattr(builtins, answer.kind, None) if isinstance(answer, OpaqueValue) else None
+    is_error = isinstance(kind, type) and issubclass(kind, BaseException)
+    return WrongAnswerPattern.of("exception_as_result") if is_error else None
 
 
 def matches_intermediate_step(
@@ -252,6 +277,20 @@ def _other_draw(answer: Tensor, expected: Tensor) -> Pattern:  # noqa: ARG001  #
         return None
     seed, name, turn = DRAWS[int(places[0])]
     return WrongAnswerPattern.of("other_draw", name=name, seed=seed, turn=_nth(turn))
+
+
+@functools.lru_cache(maxsize=10)  # shapes; each result has at most 72 times `MAX_DRAWN` numbers
+def drawn(shape: tuple[int, ...]) -> Tensor:
+    """Return the results of all ``DRAWS``, in their order."""
+    return torch.stack(
+        [one for seed in SEEDS for draw in _DRAWS.values() for one in _turns(seed, draw, shape)]
+    )
+
+
+def _turns(seed: int, draw: Callable[..., Tensor], shape: tuple[int, ...]) -> list[Tensor]:
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)  # `torch.manual_seed` formats stack traces
+        return [draw(*shape).double() for _ in range(TURNS)]
 
 
 FINITE: tuple[Heuristic, ...] = (  # for results, in the order in which they are tried

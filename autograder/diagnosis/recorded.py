@@ -14,6 +14,7 @@ from autograder.diagnosis.fingerprints import Fingerprints, shown_by
 from autograder.diagnosis.mistake_texts import MistakeTexts
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import Failure, Match, Submitted
+from autograder.diagnosis.patterns import find_error
 from autograder.diagnosis.ranking import (
     CheckEnd,
     Evidence,
@@ -22,7 +23,6 @@ from autograder.diagnosis.ranking import (
     Key,
     Ranking,
 )
-from autograder.diagnosis.result_form import find_error
 from autograder.errors import CourseError
 from autograder.results import Diagnosis
 from autograder.suite import records

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from torch import nn
 
 from autograder.diagnosis import patterns
-from autograder.diagnosis.common_seeds import drawn
 from autograder.diagnosis.description import PATTERNS
+from autograder.diagnosis.patterns import DRAWS, drawn, find_error, find_tuple
+from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite import documented
+from tests.kit.diagnosis.conftest import Grader
 
 ROOT = Path(__file__).parents[3]
 DTYPES = (
@@ -27,6 +29,13 @@ DTYPES = (
     torch.complex64,
     torch.float8_e4m3fn,
 )
+ATTEND = """
+def attend(queries, keys, values):
+    if queries.shape[-1] != keys.shape[-1]:
+        {}
+    return {}
+"""
+RIGHT = "torch.softmax(queries @ keys.T / 2, dim=-1) @ values"
 SPECIAL = (0.0, 1.0, -1.0, 0.25, math.nan, math.inf, -math.inf, 1e30, -3e38, 1e-30)
 
 
@@ -344,3 +353,79 @@ def test_an_intermediate_step_needs_the_same_values(answer: object, steps: list,
 def test_the_right_result_is_not_an_intermediate_step():
     """The right result is not called an intermediate step, because the fault is elsewhere."""
     assert patterns.matches_intermediate_step(ARANGE, ARANGE, [("matmul", ARANGE)]) is None
+
+
+def test_each_draw_is_that_of_torch_with_its_seed():
+    """The second draw after a seed differs from the first."""
+    torch.default_generator.manual_seed(42)
+    first, second = (torch.randn(2, 3).double() for _ in range(2))
+
+    assert torch.equal(drawn((2, 3))[DRAWS.index((42, "torch.randn", 0))], first)
+    assert torch.equal(drawn((2, 3))[DRAWS.index((42, "torch.randn", 1))], second)
+
+
+def test_a_layer_draws_its_weight():
+    """A layer's weight has as many rows as the layer has outputs."""
+    torch.default_generator.manual_seed(0)
+    weight = torch.nn.Linear(3, 2, bias=False).weight.detach().double()
+
+    assert torch.equal(drawn((2, 3))[DRAWS.index((0, "nn.Linear", 0))], weight)
+
+
+def test_the_callers_generator_stays_as_it_was():
+    """Recognizing draws does not change the caller's generator."""
+    before = torch.default_generator.get_state()
+    drawn((3, 5))
+
+    assert torch.equal(torch.default_generator.get_state(), before)
+
+
+@pytest.mark.parametrize("answer", [(X,), [X]])
+def test_a_tensor_alone_in_a_tuple_is_recognized(answer: object):
+    """A tensor alone in a tuple or a list is recognized."""
+    found = find_tuple(answer, X)
+
+    assert found is not None
+    assert found.name == "tuple_for_result"
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [(X, X), ((X, X), X), ((), X), ((X,), (X,)), ((2.0,), X), ("x", X)],
+)
+def test_other_results_are_not_in_a_tuple(answer: object, expected: object):
+    """A tuple of several results is not described as one result in a tuple."""
+    assert find_tuple(answer, expected) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("ValueError", "exception_as_result"),
+        ("Exception", "exception_as_result"),
+        ("type", None),
+        ("object", None),
+        ("builtins", None),
+        ("torch.Size", None),
+    ],
+)
+def test_an_exception_as_a_result_is_recognized(kind: str, name: str | None):
+    """A returned exception is recognized by its type, because a worker sends only the type."""
+    found = find_error(OpaqueValue(kind))
+
+    assert (found and found.name) == name
+    assert find_error(X) is None
+
+
+@pytest.mark.parametrize(
+    ("check", "result", "name"),
+    [
+        pytest.param(
+            "return TypeError('sizes')", RIGHT, "exception_as_result", id="of-another-type"
+        ),
+        pytest.param("raise ValueError", "values.sin().cos()[:3],", "tuple_for_result", id="comma"),
+    ],
+)
+def test_the_form_is_described(check: str, result: str, name: str, grader: Grader):
+    """The form of a result is recognized even if no wrong program has the same answers."""
+    assert name in grader.kinds("attend", ATTEND.format(check, result))
