@@ -341,3 +341,13 @@ def test_the_shielded_modules_and_the_hook_exist():
     assert in_process.__name__ in SHIELDED
     for shielded in SHIELDED:
         pytest.importorskip(shielded)
+
+
+def test_garbage_is_collected_rarely_only_in_the_block():
+    """Python's own limit applies again after the block, and also after an exception."""
+    usual = gc.get_threshold()
+    with pytest.raises(KeyError), limits.rarely_collected():
+        assert gc.get_threshold()[0] == limits.MANY_OBJECTS
+        raise KeyError
+
+    assert gc.get_threshold() == usual
