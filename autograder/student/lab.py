@@ -243,7 +243,13 @@ class Lab:
         names, begun = _names(exercises), time.monotonic()
         try:
             with time_limit(CELL_SECONDS):
-                yield
+                try:
+                    yield
+                except _NoResultError:
+                    if self._file:
+                        live = LiveModule(self._file)
+                        _ = [getattr(live, name) for name in exercises]  # a problem is the reason
+                    raise
         except NotReadyError as error:
             _give_up(f"This cell waits for {names}. {error}")
         except CellTimeError as error:

@@ -382,7 +382,7 @@ def test_every_cell_runs_with_a_syntax_error(stage: Stage, tour: Tour):
 def test_every_cell_runs_with_an_endless_loop(tour: Tour):
     """Each cell that runs the endless loop is stopped, and its output gives the line."""
     assert problems(tour("loop")) == []
-    assert f"This cell was stopped after {LOOP_SECONDS} s, in line " in printed(tour("loop"))
+    assert re.search(r"This cell was stopped after \d s, in line \d", printed(tour("loop")))
 
 
 @UNFINISHED

@@ -463,6 +463,18 @@ def test_a_result_that_is_missing_ends_a_cell_with_one_sentence(
     )
 
 
+def test_a_file_that_cannot_run_is_said_before_a_missing_result(
+    lab: Lab, handed_out: Path, capsys: pytest.CaptureFixture[str]
+):
+    """The result is missing because of the file, whose line is more useful."""
+    save(handed_out, "def project(:\n")
+    lab.module()
+    with lab.needs("project"):
+        lab.results()["one head"].train()
+
+    assert "This cell waits for `project`. self_attention.py, line 1: " in capsys.readouterr().out
+
+
 def test_a_loop_that_catches_everything_is_stopped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
