@@ -13,7 +13,7 @@ import linecache
 import operator
 import re
 import traceback
-from collections.abc import Callable, Collection, Container, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from types import CodeType, TracebackType
@@ -151,7 +151,9 @@ class StatementRunner:
             code = _compiled(ast.Module([statement], []), source, flags)
             result = eval(code, self._namespace)  # noqa: S307  # running it is this class's purpose
             if code.co_flags & inspect.CO_COROUTINE:
-                _complete(result)
+                with contextlib.suppress(StopIteration):  # an event loop would need a socket
+                    while True:
+                        result.send(None)
         except BaseException as error:  # noqa: BLE001  # also sys.exit()
             return error
         return None
@@ -167,13 +169,6 @@ def _drop_decorators(statement: ast.stmt, lacking: Collection[str]) -> None:
         if isinstance(node, _DEFINITION):
             found = node.decorator_list
             node.decorator_list = [one for one in found if _first_name(one) not in lacking]
-
-
-def _complete(coroutine: Coroutine[object, None, object]) -> None:
-    """Run *coroutine* to its end without an event loop, which would need a socket."""
-    with contextlib.suppress(StopIteration):
-        while True:
-            coroutine.send(None)
 
 
 def _first_name(node: ast.expr) -> str:

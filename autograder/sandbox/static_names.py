@@ -247,7 +247,8 @@ class _Source:
                 found.append(self._definition(name, possible, certain=False))
             if self._left <= 0:
                 break
-        passed_on = self._passed_on()
+        passed = {use.name: use for node, code in self._code for use in self._passed(node, code)}
+        passed_on = tuple(islice(passed.values(), self._left))
         rest = (Definition(MODULE, 1, passed_on, assigned=True), self._odd_words(len(passed_on)))
         return (*found, *(one for one in rest if one.uses))
 
@@ -301,10 +302,6 @@ class _Source:
         if not self._is_complete or self._left <= passed_on:
             uses.append(Use(1, TOO_MANY))
         return Definition(ODD, 1, tuple(uses), assigned=True)
-
-    def _passed_on(self) -> tuple[Use, ...]:
-        found = {use.name: use for node, code in self._code for use in self._passed(node, code)}
-        return tuple(islice(found.values(), self._left))
 
     def _passed(self, node: ast.stmt, code: CodeType) -> Iterator[Use]:
         """Yield the names of objects that a statement of the module may keep for other code."""

@@ -205,7 +205,8 @@ def _read_notebook(
     start = f"There is no {name}, so the code cells of {notebook.label} were graded."
     if given:
         start = f"You submitted the lab, not `{name}`."
-        if not _mentions_exercise(own, stage):
+        names = "|".join(re.escape(exercise.name) for exercise in stage.exercises)
+        if not any(re.search(rf"\b(?:{names})\b".encode(), cell) for cell in own):
             msg = f"{start} Submit {name}: your code belongs there."
             if any(map(exercise_of, selected.code.cells)):
                 msg = f"No exercise is written in {notebook.label}, and there is no {name}."
@@ -242,11 +243,6 @@ def _may_hold(module: SubmittedFile, stage: Stage) -> bool:
         return _defines_exercise(_read(module, ()).code, stage)
     except UnusableFile:
         return False
-
-
-def _mentions_exercise(cells: Sequence[bytes], stage: Stage) -> bool:
-    names = "|".join(re.escape(exercise.name) for exercise in stage.exercises)
-    return any(re.search(rf"\b(?:{names})\b".encode(), cell) for cell in cells)
 
 
 def _for_stage(
