@@ -328,6 +328,7 @@ def _hidden_answer(state: Watch, width: int) -> Iterator[Part]:
 def _passed_before(state: Watch) -> Iterator[Part]:
     here = state.task
     near = [one for one in state.broken if one.key != here.key]
+    near.sort(key=lambda one: one.stage.name != here.stage.name)  # n goes there first
     names = [one.exercise.name if one.stage == here.stage else one.key for one in near]
     if any(one.key == here.key for one in state.broken):
         yield optional(Rank.TITLE, Text(f"{here.exercise.name} passed before.", style="yellow"))

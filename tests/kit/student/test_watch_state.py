@@ -226,6 +226,17 @@ def test_after_a_pass_the_saved_file_goes_on_before_another_that_broke(own: Path
     assert state.task.key == there
 
 
+def test_a_broken_exercise_of_this_stage_comes_first(own: Path):
+    """Of many exercises that passed before, those of the current stage are listed first."""
+    course = handouts(own)
+    state = Watch(course, KnownAnswers())
+    here, *near = [task for task in tasks(course) if task.stage.name == STAGE]
+    far = [task for task in tasks(course) if task.stage.name != STAGE]
+    state.task, state.broken = here, [*far, near[-1]]
+
+    assert f"fail now: {near[-1].exercise.name}, " in " ".join(shown(state).split())
+
+
 def test_work_on_one_exercise_is_not_left_for_another_that_broke(own: Path):
     """An exercise that broke is listed below the current one, and n goes to it."""
     course = handouts(own)
