@@ -227,7 +227,7 @@ def test_after_a_pass_the_saved_file_goes_on_before_another_that_broke(own: Path
 
 
 def test_a_broken_exercise_of_this_stage_comes_first(own: Path):
-    """Of many exercises that passed before, those of the current stage are listed first."""
+    """The exercises of the current stage are listed before those of other stages."""
     course = handouts(own)
     state = Watch(course, KnownAnswers())
     here, *near = [task for task in tasks(course) if task.stage.name == STAGE]
