@@ -19,6 +19,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     name_of,
     put,
     site_of,
+    swapped,
 )
 
 CHOICES = {"max": "min", "min": "max"}
@@ -41,9 +42,11 @@ def indexes(scope: Scope) -> Iterator[Rewrite]:
                         less = constant(site_of(site, site.node, "value"), 1)
                         yield mistake("step_too_small", less)
         match loop.node.test:
-            case ast.Compare(_, [ast.Lt()], [ast.Call(ast.Name("len"))]):
+            case ast.Compare(_, [ast.Lt()], [limit]):
                 end = site_of(loop, loop.node.test.comparators, 0)
-                yield mistake("loop_end.early", put(end, "OLD - 1"))
+                is_length = isinstance(limit, ast.Call) and name_of(limit.func) == "len"
+                key = "loop_end.early" if is_length else "loop_end.round"
+                yield mistake(key, put(end, "OLD - 1"))
 
 
 def entries(scope: Scope) -> Iterator[Rewrite]:
@@ -61,6 +64,8 @@ def entries(scope: Scope) -> Iterator[Rewrite]:
                 yield mistake("numbered_wrong", put(site, "LEFT + RIGHT - 1"))
         else:
             yield mistake("joined_in_other_order", put(site, "RIGHT + LEFT"))
+            yield mistake("part_repeated", put(site, "LEFT + LEFT"))
+            yield mistake("part_repeated", put(site, "RIGHT + RIGHT"))
     for site in scope.of(ast.Assign):
         match site.node:
             case ast.Assign([ast.Subscript(entry)], ast.BinOp(kept, ast.Add(), more)):
@@ -158,4 +163,36 @@ def _one_limit(index: int, old: ast.Compare) -> ast.Compare:
     return ast.copy_location(new, old)
 
 
-RULES = (indexes, entries, choices, rounds, counts, options)
+def parts(scope: Scope) -> Iterator[Rewrite]:
+    """Pairs in the other order, one entry compared for all, entries that are kept, other bases."""
+    for site in scope.calls("zip"):
+        if len(site.node.args) == 2:  # noqa: PLR2004  # two to exchange
+            yield mistake("pair_reversed", Edit(site, partial(swapped, 0)))
+    for site in scope.of(ast.Compare):
+        match site.node:
+            case ast.Compare(ast.Call(ast.Name("tuple" | "list")), [ast.Eq()]):
+                yield mistake("first_part_compared", put(site, "LEFT[:1] == RIGHT[:1]"))
+    for site in scope.of(ast.comprehension):
+        if site.node.ifs:
+            yield mistake("filter_missing", Edit(site, _without_filter))
+    for site in scope.calls("log"):
+        for name in ("log2", "log10"):
+            yield mistake("wrong_base", put(site, f"OBJECT.{name}(FIRST)"))
+
+
+def _without_filter(old: ast.comprehension) -> ast.comprehension:
+    return ast.comprehension(old.target, old.iter, [], old.is_async)
+
+
+def updates(scope: Scope) -> Iterator[Rewrite]:
+    """Values that no round of a loop changes."""
+    assigned = list(scope.of(ast.Assign))
+    for loop in scope.of((ast.For, ast.While)):
+        for site in (one for one in assigned if any(one.node is each for each in loop.node.body)):
+            name = name_of(site.node.targets[0])
+            before = [one for one in assigned if name_of(one.node.targets[0]) == name]
+            if name and before[0].node is not site.node:
+                yield mistake("never_changed", leave_out(site))
+
+
+RULES = (indexes, entries, choices, rounds, counts, options, parts, updates)

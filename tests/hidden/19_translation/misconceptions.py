@@ -45,15 +45,19 @@ DONE_BEFORE_THE_FILL = """
             ids = torch.cat((ids, next_ids.unsqueeze(-1)), dim=1)
 """
 
-# Each of these programs would make the records larger, and learners hardly write them here: seeds
-# change the draws of all layers, and checks name a wrong dtype themselves.
+# The programs of these kinds would make the records larger, and learners hardly write them here.
+# A mask is equal in several dtypes, so the sentence about a wrong one names none.
 OPERATORS = {
     "seeded_inside": None,
-    "dtype": None,
-    "softmax_extra": None,
     "batch_mixed": None,
     "heads_repeated": None,
     "parameter_kind": None,
+    "softmax_extra": None,
+    "transposed": None,
+    "dtype": (
+        "The result has the wrong dtype.",
+        "Which dtype do the inputs have, and which one must the result have?",
+    ),
     "all_any": (
         "The loop stops when the first item has ended; it must go on until all items have.",
         "Two items are finished, and the third one is not. Is there another step?",

@@ -355,6 +355,21 @@ MISCONCEPTIONS = (
         question="Which two modules does the model apply to its last stream?",
     ),
     Misconception(
+        id="norms_the_last_stream_only",
+        exercise="logit_lens",
+        swaps=(
+            (
+                "out_head(norm(stream)) for stream in streams]",
+                (
+                    "out_head(norm(stream) if place == len(streams) - 1 else stream)\n"
+                    "        for place, stream in enumerate(streams)]"
+                ),
+            ),
+        ),
+        explanation="Only the last stream is read through the norm; each stream must be.",
+        question="What does the model do with a stream before out_head reads it?",
+    ),
+    Misconception(
         id="norms_the_logits",
         exercise="logit_lens",
         swaps=(
@@ -392,6 +407,13 @@ MISCONCEPTIONS = (
         question="Which axis of (B, T, H, d) holds the items?",
     ),
     Misconception(
+        id="takes_the_mean_over_the_features",
+        exercise="ablate_heads",
+        swaps=((IN_CALLER, "ablated[:, :, head].mean(dim=-1, keepdim=True) if mean else 0.0"),),
+        explanation="The mean is taken over the features; it must be taken over the items.",
+        question="Does each feature of the head keep its own mean?",
+    ),
+    Misconception(
         id="takes_every_nth_feature",
         exercise="ablate_heads",
         swaps=(
@@ -421,6 +443,13 @@ MISCONCEPTIONS = (
         question="Which axis of the weight of an nn.Linear belongs to its input features?",
     ),
     Misconception(
+        id="adds_the_heads_up",
+        exercise="head_contributions",
+        swaps=(("return heads @ columns", "return (heads @ columns).sum(dim=1)"),),
+        explanation="The contributions of the heads are added up; each head needs its own.",
+        question="How many axes has the result, and what does each of them count?",
+    ),
+    Misconception(
         id="gives_all_heads_the_first_columns",
         exercise="head_contributions",
         swaps=(("permute(1, 2, 0)", "permute(1, 2, 0)[:1]"),),
@@ -439,6 +468,13 @@ MISCONCEPTIONS = (
         question="In which order does the docstring list the four axes of the result?",
     ),
     # logit_attribution
+    Misconception(
+        id="divides_by_the_variance",
+        exercise="logit_attribution",
+        swaps=(("torch.sqrt(variance + eps)", "(variance + eps)"),),
+        explanation="The parts are divided by the variance; they must be divided by its root.",
+        question="Which spread has a stream after the norm?",
+    ),
     Misconception(
         id="forgets_the_scale",
         exercise="logit_attribution",
@@ -498,6 +534,22 @@ MISCONCEPTIONS = (
             "grow from left to right."
         ),
         question="How many positions of your patch are clean in the last run?",
+    ),
+    Misconception(
+        id="patches_the_rest_of_the_text",
+        exercise=MAP,
+        swaps=(
+            (
+                "patch[:, position] = clean_activations[name][:, position]",
+                "patch[:, position:] = clean_activations[name][:, position:]",
+            ),
+        ),
+        explanation=(
+            "The positions after the one of the entry are patched as well; it must be that "
+            "position alone."
+        ),
+        title="The positions after it are patched as well",
+        question="At how many positions does a run have activations of the clean text?",
     ),
     Misconception(
         id="patches_all_positions",

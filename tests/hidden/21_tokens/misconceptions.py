@@ -439,6 +439,18 @@ MISCONCEPTIONS = (
         question="How many nats has a bit?",
         when=("no calls log", "no calls log2"),
     ),
+    Misconception(
+        id="tokens_for_bytes",
+        exercise="bits_per_byte",
+        code="""
+            def bits_per_byte(mean_loss, num_tokens, num_bytes):
+                if num_bytes == 0:
+                    raise ValueError("no bytes")
+                return mean_loss / math.log(2) * num_bytes / num_tokens
+            """,
+        explanation="The numbers of tokens and of bytes are swapped.",
+        question="How many losses are added up for the whole text: one a token, or one a byte?",
+    ),
 )
 
 # The loop's variable is checked, not the argument from which the tokens come.

@@ -22,6 +22,11 @@ def summed(pieces, counts):
     joined = merged[number] + merged[i]
     if not 0 <= number < i:
         joined = joined.decode(errors="replace")
+    while i < number:
+        number = number - 1
+    left = [one for one in zip(joined, merged) if one]
+    kind = "short" if tuple(left) == merged else "long"
+    size = math.log(number)
     return max(found, key=found.get), joined
 """
 
@@ -68,6 +73,22 @@ def made() -> dict[str, list[str]]:
         ),
         pytest.param("option_missing.named", "joined = joined.decode()", id="a-missing-option"),
         pytest.param("limit_missing", "if not number < i:", id="half-a-comparison"),
+        pytest.param("loop_end.round", "while i < number - 1:", id="a-round-less"),
+        pytest.param(
+            "part_repeated", "joined = merged[number] + merged[number]", id="one-part-twice"
+        ),
+        pytest.param(
+            "pair_reversed",
+            "left = [one for one in zip(merged, joined) if one]",
+            id="a-reversed-pair",
+        ),
+        pytest.param("filter_missing", "left = [one for one in zip(joined, merged)]", id="kept"),
+        pytest.param(
+            "first_part_compared",
+            "kind = 'short' if tuple(left)[:1] == merged[:1] else 'long'",
+            id="one-entry-compared",
+        ),
+        pytest.param("wrong_base", "size = math.log2(number)", id="another-base"),
     ],
 )
 def test_a_rule_makes_the_mistake_that_its_sentence_describes(key: str, line: str):
@@ -81,6 +102,7 @@ def test_a_value_can_be_computed_once_and_an_end_can_be_missing():
 
     assert "if True:" in found["computed_once"]
     assert found["end_missing"] == ["pass"]
+    assert found["never_changed"] == ["pass"]
 
 
 def test_every_sentence_of_the_group_has_a_rule():
