@@ -64,6 +64,26 @@ MISCONCEPTIONS = (
         ),
         question="Which exponent of the base do features 2 and 3 have if d_model is 8?",
     ),
+    Misconception(
+        id="doubles_the_numbers_of_the_features",
+        exercise="sinusoidal_positions",
+        swaps=(
+            (FREQUENCIES, FREQUENCIES.replace("-torch", "-2 * torch")),
+            (
+                STACKED,
+                (
+                    "shifted = base ** (-2 * torch.arange(1, d_model, 2) / d_model)\n"
+                    "    cosines = (positions[:, None] * shifted).cos()\n"
+                    "    pairs = torch.stack((angles.sin(), cosines), dim=-1)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The exponents are twice the numbers of the features. These numbers already count in "
+            "steps of two, and both features of a pair need the exponent of the even one."
+        ),
+        question="Which exponents of the base do features 2 and 3 have if d_model is 8?",
+    ),
     # rotary_angles
     Misconception(
         id="multiplies_angles_by_the_power_of_the_base",
