@@ -91,14 +91,62 @@ class GroupedQueryAttention(nn.Module):
         raise NotImplementedError
 
 
+def rotary_angles(positions: Tensor, d: int, base: float = 10000.0) -> tuple[Tensor, Tensor]:
+    """Your angles from stage 13, which the kit copies once they have passed there.
+
+    Returns the tuple (cos, sin) of the angle of each pair at each position: (T,) -> two (T, d/2).
+    Pair i of a vector with *d* features is rotated by the angle position / base^(2i / d). Raises
+    ``ValueError`` if *d* is odd.
+    """
+    raise NotImplementedError
+
+
+def apply_rotary(x: Tensor, cos: Tensor, sin: Tensor, halves: bool = False) -> Tensor:
+    """Your rotation from stage 13, which the kit copies once it has passed there.
+
+    Rotates each pair of features by its angle: (…, T, d), two (T, d/2) -> (…, T, d). Pair i
+    consists of features 2i and 2i + 1, or of features i and i + d/2 if *halves* is True.
+    """
+    raise NotImplementedError
+
+
+def extend_cache(
+    cache: tuple[Tensor, Tensor, int] | None,
+    keys: Tensor,
+    values: Tensor,
+    window: int | None = None,
+) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor, int]]:
+    """Add new tokens to a cache: return ((all keys, all values), next cache).
+
+    *keys* and *values* of T new tokens have the shape (B, G, T, d), with the oldest token first.
+    *cache* is None at the start of a text, or the tuple (keys, values, seen) of C cached tokens,
+    where the int *seen* counts all tokens so far. All keys and values, (B, G, C + T, d), are those
+    of the cached tokens, followed by those of the new ones.
+
+    The next cache is the tuple (kept keys, kept values, seen + T). Without a *window*, all tokens
+    are kept. With a window, only the last window - 1 tokens are kept, or all tokens if there are
+    fewer, because the next token needs no others. Raises ``ValueError`` if *window* is below 1.
+    """
+    raise NotImplementedError
+
+
+def cached_mask(num_new: int, num_cached: int, window: int | None = None) -> Tensor:
+    """Mark the keys that each new token sees: (T, C + T), with 1 or True if visible, else 0.
+
+    T is *num_new*, and C is *num_cached*. Row i belongs to new token i. The first C columns belong
+    to the cached tokens, the oldest first, and column C + i belongs to new token i. A new token
+    sees the cached tokens, the new tokens before it, and itself. With a *window*, it sees only the
+    nearest *window* of these. Raises ``ValueError`` if *window* is below 1.
+    """
+    raise NotImplementedError
+
+
 class DecoderAttention(nn.Module):
     """The attention of a modern decoder: with rotary positions, head groups, a window and a cache.
 
-    The layers are those of ``GroupedQueryAttention``, with d_in = d_out = *d_model*. Positions are
-    encoded as in ``RotaryAttention`` of stage 13, whose functions you may copy to this file: each
-    pair of features (2i, 2i + 1) of a query or key is rotated by position / base^(2i / d). Raises
-    ``ValueError`` if *num_heads* does not divide *d_model*, if *num_kv_heads* does not divide
-    *num_heads*, or if the head size d = d_model / num_heads is odd.
+    The layers are those of ``GroupedQueryAttention``, with d_in = d_out = *d_model*. *base* is the
+    base of ``rotary_angles``. Raises ``ValueError`` if *num_heads* does not divide *d_model*, if
+    *num_kv_heads* does not divide *num_heads*, or if the head size d = d_model / num_heads is odd.
     """
 
     def __init__(
@@ -117,16 +165,16 @@ class DecoderAttention(nn.Module):
     ) -> tuple[Tensor, tuple[Tensor, Tensor, int]]:
         """Attend from T new tokens: (B, T, d_model) -> context (B, T, d_model), and a cache.
 
-        *cache* is the second result of the previous call, or None at the start of a text. It is the
-        tuple (keys, values, seen), where the int *seen* is the number of tokens so far. The first
-        new token is therefore at position *seen*. Keys (rotated by their positions) and values (not
-        rotated) have the shape (B, G, tokens, d), with the oldest token first. Without a window,
-        the cache holds all tokens so far. With a window, it holds only the last window - 1 tokens,
-        or all tokens if there are fewer, because the next token needs no others.
+        *cache* is the second result of the previous call, or None at the start of a text: the tuple
+        (keys, values, seen) of ``extend_cache``. The first new token is at position *seen*, the
+        number of tokens so far. In each head, pairs (2i, 2i + 1) of queries and new keys are
+        rotated by the angles of their positions; values are not rotated. Keys are cached after
+        their rotation. The cache has G heads, and with a window it holds only the last window - 1
+        tokens, or all tokens if there are fewer.
 
-        Each token is projected once, in the call in which it is new. It sees the cached tokens, the
-        new tokens before it, and itself. With a window, it sees only the nearest *window* of these
-        tokens. The call works for any T. The number of tensor operations does not grow with T. The
-        module stores nothing between calls.
+        Each token is projected once, in the call in which it is new. It sees the keys that
+        ``cached_mask`` marks: the cached tokens, the new tokens before it, and itself, and with a
+        window only the nearest *window* of these. The call works for any T. The number of tensor
+        operations does not grow with T. The module stores nothing between calls.
         """
         raise NotImplementedError

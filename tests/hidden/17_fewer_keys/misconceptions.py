@@ -12,18 +12,24 @@ BAND = "visible = window_mask(T, T if self.window is None else self.window)"
 SPLIT_QUERIES = "queries = queries.view(B, T, H, d).transpose(1, 2)"
 SEEN = "seen = 0 if cache is None else cache[2]"
 POSITIONS = "positions = torch.arange(seen, seen + T)"
-TURN_QUERIES = "queries = rotate(queries, positions, self.base)"
-TURN_KEYS = "keys = rotate(keys, positions, self.base)"
+ANGLES = "cos, sin = rotary_angles(positions, d, self.base)"
+TURN_QUERIES = "queries = apply_rotary(queries, cos, sin)"
+TURN_KEYS = "keys = apply_rotary(keys, cos, sin)"
+EXTEND = "(keys, values), cache = extend_cache(cache, keys, values, self.window)"
+SCORES = "scores = queries @ keys.transpose(-2, -1)"
+MARKS = "visible = cached_mask(T, keys.shape[2] - T, self.window)"
+CONTEXT = "context = weights @ values"
+RETURN = "return self.out_proj(context), cache"
+OLD = "if cache is not None:\n        seen = cache[2]"
+SEEN_BEFORE = "seen = cache[2]"
 WITH_OLD_KEYS = "keys = torch.cat((cache[0], keys), dim=2)"
 WITH_OLD_VALUES = "values = torch.cat((cache[1], values), dim=2)"
-COUNT = "K = keys.shape[2]"
-DISTANCES = "distances = positions[:, None] - torch.arange(seen + T - K, seen + T)"
-HIDDEN = "hidden = distances < 0"
-OUTSIDE = "hidden = hidden | (distances >= self.window)"
-SCORES = "scores = queries @ repeat_heads(keys, H).transpose(-2, -1)"
-CONTEXT = "context = weights @ repeat_heads(values, H)"
-FORGOTTEN = "forgotten = 0 if self.window is None else max(0, K - (self.window - 1))"
-CACHE = "cache = keys[:, :, forgotten:], values[:, :, forgotten:], seen + T"
+FORGOTTEN = "forgotten = 0 if window is None else max(0, K - (window - 1))"
+KEPT = "kept = keys[:, :, forgotten:], values[:, :, forgotten:], seen + T"
+BOTH = "return (keys, values), kept"
+ROWS = "i = torch.arange(num_cached, num_cached + num_new)[:, None]"
+UP_TO_ITSELF = "visible = j <= i"
+NEAR = "visible = visible & (i - j < window)"
 
 # A mask may have any dtype; in other exercises the check reports a wrong dtype.
 OPERATORS = {"dtype": None}
@@ -411,16 +417,400 @@ MISCONCEPTIONS = (
         explanation="Without a window, None is passed to window_mask, which needs a number.",
         question="How many of T tokens are in the window if there is no window?",
     ),
+    # extend_cache
+    Misconception(
+        id="puts_new_tokens_before_the_cached",
+        exercise="extend_cache",
+        when=("joins",),
+        swaps=(
+            (WITH_OLD_KEYS, "keys = torch.cat((keys, cache[0]), dim=2)"),
+            (WITH_OLD_VALUES, "values = torch.cat((values, cache[1]), dim=2)"),
+        ),
+        explanation=(
+            "The new keys and values are put before the cached ones, but the oldest token must "
+            "come first."
+        ),
+        question="Which of the tokens in a cache is the oldest, the first or the last?",
+    ),
+    Misconception(
+        id="keeps_one_token_too_many",
+        exercise="extend_cache",
+        swaps=((FORGOTTEN, FORGOTTEN.replace("K - (window - 1)", "K - window")),),
+        explanation=(
+            "The cache keeps *window* tokens, but the next token brings its own key and needs only "
+            "window - 1 cached keys."
+        ),
+        question="How many of the tokens in a window are older than the token itself?",
+    ),
+    Misconception(
+        id="keeps_all_tokens",
+        exercise="extend_cache",
+        swaps=((FORGOTTEN, "forgotten = 0"),),
+        explanation=(
+            "All tokens stay in the cache, but with a window it must keep only the last window - 1 "
+            "tokens."
+        ),
+        question="How long is your cache after 100 tokens with a window of 4?",
+    ),
+    Misconception(
+        id="keeps_all_tokens_with_a_window_of_one",
+        exercise="extend_cache",
+        swaps=(
+            (f"    {FORGOTTEN}\n", ""),
+            (
+                KEPT,
+                (
+                    "new_seen = seen + T\n"
+                    "    if window is None:\n"
+                    "        return (keys, values), (keys, values, new_seen)\n"
+                    "    start = -(window - 1)\n"
+                    "    kept = keys[:, :, start:], values[:, :, start:], new_seen"
+                ),
+            ),
+        ),
+        explanation=(
+            "With a window of 1 the whole cache is kept: a slice that starts at -0 starts at 0, "
+            "but the cache must be empty."
+        ),
+        question="What is keys[:, :, -n:] for n = 0?",
+    ),
+    Misconception(
+        id="keeps_the_oldest",
+        exercise="extend_cache",
+        swaps=(
+            (
+                KEPT,
+                (
+                    "stay = K - forgotten\n"
+                    "    kept = keys[:, :, :stay], values[:, :, :stay], seen + T"
+                ),
+            ),
+        ),
+        explanation=(
+            "The oldest tokens stay in the cache and the newest are dropped, but the next token "
+            "needs the newest ones."
+        ),
+        question="Which end of the cache does the window of the next token cover?",
+    ),
+    Misconception(
+        id="keeps_only_the_new_tokens",
+        exercise="extend_cache",
+        swaps=(
+            ("T, seen = keys.shape[2], 0", "T, seen, own = keys.shape[2], 0, (keys, values)"),
+            (
+                KEPT,
+                (
+                    "forgotten = 0 if window is None else max(0, T - (window - 1))\n"
+                    "    kept = own[0][:, :, forgotten:], own[1][:, :, forgotten:], seen + T"
+                ),
+            ),
+        ),
+        explanation=(
+            "Only the keys and values of the new tokens are kept, so the older ones are lost after "
+            "one call; the cache must hold old and new tokens."
+        ),
+        question="In the third call, where do the keys of the first token come from?",
+    ),
+    Misconception(
+        id="keeps_only_the_cached_tokens",
+        exercise="extend_cache",
+        swaps=(
+            (
+                KEPT,
+                (
+                    f"{KEPT}\n"
+                    "    if cache is not None:\n"
+                    "        old_k, old_v, _ = cache\n"
+                    "        kept = old_k[:, :, forgotten:], old_v[:, :, forgotten:], seen + T"
+                ),
+            ),
+        ),
+        explanation=(
+            "The kept keys and values are cut from the given cache, without the new tokens, which "
+            "the next token needs most."
+        ),
+        question="Which token is the nearest one to the next token?",
+    ),
+    Misconception(
+        id="counts_only_what_is_held",
+        exercise="extend_cache",
+        swaps=((KEPT, KEPT.replace("seen + T", "K")),),
+        explanation=(
+            "The returned seen is the number of keys that are there, which stops growing when the "
+            "window is full; it must also count the tokens that were dropped."
+        ),
+        question="What must seen be after 100 tokens with a window of 4?",
+    ),
+    Misconception(
+        id="counts_only_what_is_kept",
+        exercise="extend_cache",
+        swaps=((KEPT, KEPT.replace("seen + T", "K - forgotten")),),
+        explanation=(
+            "The returned seen is the number of kept tokens, which stops growing when the window "
+            "is full; it must be the number of tokens so far."
+        ),
+        question="What must seen be after 100 tokens with a window of 4?",
+    ),
+    Misconception(
+        id="counts_the_new_tokens_only",
+        exercise="extend_cache",
+        swaps=((KEPT, KEPT.replace("seen + T", "T")),),
+        explanation=(
+            "The returned seen counts only the new tokens; it must be the number of all tokens "
+            "so far."
+        ),
+        question="What must seen be after a call with 5 tokens and another with 2?",
+    ),
+    Misconception(
+        id="does_not_count_the_new_tokens",
+        exercise="extend_cache",
+        swaps=((KEPT, KEPT.replace("seen + T", "seen")),),
+        explanation=(
+            "The returned seen does not count the new tokens: it is still the value from the "
+            "given cache."
+        ),
+        question="What must seen be after a first call with 5 tokens?",
+    ),
+    Misconception(
+        id="counts_one_token_a_call",
+        exercise="extend_cache",
+        swaps=((KEPT, KEPT.replace("seen + T", "seen + 1")),),
+        explanation="Each call counts one token; it must count all T new tokens.",
+        question="What must seen be after a first call with 5 tokens?",
+    ),
+    Misconception(
+        id="returns_the_kept_tokens_twice",
+        exercise="extend_cache",
+        swaps=((BOTH, "return kept[:2], kept"),),
+        explanation=(
+            "The first result holds only the kept keys and values, so the new tokens see too few; "
+            "it must hold all cached and new tokens, and only the cache is cropped."
+        ),
+        question=(
+            "How many keys does a token see, and how many must the cache keep for the next one?"
+        ),
+    ),
+    Misconception(
+        id="returns_the_new_tokens_first",
+        exercise="extend_cache",
+        swaps=(
+            ("T, seen = keys.shape[2], 0", "T, seen, own = keys.shape[2], 0, (keys, values)"),
+            (BOTH, "return own, kept"),
+        ),
+        explanation=(
+            "The first result holds only the new keys and values, but the new tokens also see the "
+            "cached ones."
+        ),
+        question="Six tokens are cached and two arrive. How many keys can the second one see?",
+    ),
+    Misconception(
+        id="drops_as_many_as_arrive",
+        exercise="extend_cache",
+        swaps=((FORGOTTEN, "forgotten = 0 if window is None or cache is None else min(T, K - T)"),),
+        explanation=(
+            "As many tokens are dropped as arrive, so the cache stays as long as it was; its "
+            "length depends on the window: at most window - 1 tokens."
+        ),
+        question="Two tokens are cached, with a window of 8, and one arrives. Which must go?",
+    ),
+    Misconception(
+        id="crops_only_the_cached_tokens",
+        exercise="extend_cache",
+        swaps=(
+            (
+                SEEN_BEFORE,
+                (
+                    "seen = cache[2]\n"
+                    "        C = cache[0].shape[2]\n"
+                    "        cut = 0 if window is None else max(0, C - (window - 1))\n"
+                    "        cache = cache[0][:, :, cut:], cache[1][:, :, cut:], seen"
+                ),
+            ),
+            (FORGOTTEN, "forgotten = 0"),
+        ),
+        explanation=(
+            "The cached tokens are cropped before the new ones are added, so the next cache holds "
+            "more than window - 1 tokens; crop cached and new tokens together."
+        ),
+        question="With a window of 4 and no cache, ten tokens arrive. How many must be kept?",
+    ),
+    Misconception(
+        id="joins_heads_in_place_of_tokens",
+        exercise="extend_cache",
+        when=("joins",),
+        swaps=(
+            (WITH_OLD_KEYS, WITH_OLD_KEYS.replace("dim=2", "dim=1")),
+            (WITH_OLD_VALUES, WITH_OLD_VALUES.replace("dim=2", "dim=1")),
+        ),
+        explanation=(
+            "The cached and the new tokens are joined along the axis of the heads; the tokens are "
+            "on the third axis of (B, G, T, d)."
+        ),
+        question="Which axis of (B, G, T, d) grows when tokens are added?",
+    ),
+    Misconception(
+        id="crops_the_keys_and_not_the_values",
+        exercise="extend_cache",
+        swaps=((KEPT, KEPT.replace("values[:, :, forgotten:]", "values")),),
+        explanation="Only the keys are cropped to the window; the values must be cropped as well.",
+        question="Can there be a value in the cache whose key was dropped?",
+    ),
+    Misconception(
+        id="exchanges_keys_and_values",
+        exercise="extend_cache",
+        swaps=(
+            (
+                KEPT,
+                "kept = values[:, :, forgotten:], keys[:, :, forgotten:], seen + T",
+            ),
+        ),
+        explanation="The cache holds the values first and then the keys; the keys come first.",
+        question="In which order does the next call take the two parts of the cache?",
+    ),
+    Misconception(
+        id="writes_the_new_tokens_into_the_cache",
+        exercise="extend_cache",
+        swaps=(
+            (
+                BOTH,
+                (
+                    "if cache is not None and cache[0].shape[2]:\n"
+                    "        cache[0].data[:, :, -1:] = keys[:, :, -1:]\n"
+                    "        cache[1].data[:, :, -1:] = values[:, :, -1:]\n"
+                    f"    {BOTH}"
+                ),
+            ),
+        ),
+        explanation=(
+            "The new keys and values are written into the cache that the caller passed, but the "
+            "caller may need it again; return new tensors."
+        ),
+        question="If two texts are continued from the same cache, what does the second one read?",
+    ),
+    # cached_mask
+    Misconception(
+        id="starts_at_the_first_key",
+        exercise="cached_mask",
+        swaps=((ROWS, "i = torch.arange(num_new)[:, None]"),),
+        explanation=(
+            "The mask is aligned with the first key, so the first new token sees the oldest key "
+            "only; new token i is at place C + i."
+        ),
+        question="Ten tokens are cached and one arrives. Which keys must it see?",
+    ),
+    Misconception(
+        id="shows_new_tokens_their_future",
+        exercise="cached_mask",
+        swaps=((UP_TO_ITSELF, "visible = (i >= 0) & (j >= 0)"),),
+        explanation=(
+            "Later new tokens are visible; each token must see only the tokens up to itself."
+        ),
+        question="Four new tokens arrive in one call. Which of them must the second one see?",
+    ),
+    Misconception(
+        id="hides_the_token_itself",
+        exercise="cached_mask",
+        swaps=((UP_TO_ITSELF, "visible = j < i"),),
+        explanation="Each new token sees only the tokens before it; it must also see itself.",
+        question="Which key must the first token of a text see?",
+    ),
+    Misconception(
+        id="shows_one_token_beyond_the_window",
+        exercise="cached_mask",
+        swaps=((NEAR, NEAR.replace("< window", "<= window")),),
+        explanation=(
+            "A token sees *window* tokens before itself, but the window also counts the token "
+            "itself: only window - 1 earlier tokens are visible."
+        ),
+        question="With a window of 1, which tokens does a token see?",
+    ),
+    Misconception(
+        id="hides_one_token_of_the_window",
+        exercise="cached_mask",
+        swaps=((NEAR, NEAR.replace("< window", "< window - 1")),),
+        explanation=(
+            "A token sees one token less than its window: of *window* tokens it must see itself "
+            "and the window - 1 tokens before it."
+        ),
+        question="With a window of 2, how many tokens before itself does a token see?",
+    ),
+    Misconception(
+        id="keeps_cached_tokens_visible",
+        exercise="cached_mask",
+        swaps=((NEAR, "visible = visible & ((i - j < window) | (j < num_cached))"),),
+        explanation=(
+            "The window hides new tokens only: all cached tokens stay visible, although those "
+            "outside the window must be hidden too."
+        ),
+        question=(
+            "Three tokens are cached and three arrive, with a window of 4. Which cached tokens "
+            "does the last one see?"
+        ),
+    ),
+    Misconception(
+        id="hides_the_cached_tokens",
+        exercise="cached_mask",
+        swaps=((UP_TO_ITSELF, "visible = (j <= i) & (j >= num_cached)"),),
+        explanation="The cached tokens are hidden: a new token sees new tokens only.",
+        question="How many keys must the first new token see after 6 cached tokens?",
+    ),
+    Misconception(
+        id="has_no_effect_of_the_window",
+        exercise="cached_mask",
+        swaps=((NEAR, "visible = visible & (i - j < num_cached + num_new)"),),
+        explanation=(
+            "The window has no effect: a token sees all tokens up to itself, but with a window it "
+            "must see only the nearest ones."
+        ),
+        question="Which comparison of your mask depends on the window?",
+    ),
+    Misconception(
+        id="shows_the_window_only_after_it_is_full",
+        exercise="cached_mask",
+        swaps=((NEAR, "visible = visible & (j >= num_cached - window + 1)"),),
+        explanation=(
+            "All new tokens see the same cached tokens, those in the window of the first one; the "
+            "window moves along with each token."
+        ),
+        question="Which is the oldest key that the second new token may see?",
+    ),
+    Misconception(
+        id="marks_the_hidden_keys",
+        exercise="cached_mask",
+        swaps=(("return visible", "return ~visible"),),
+        explanation="The mask marks the keys that must be hidden; it must mark the visible ones.",
+        question="What does a 1 mean in this mask?",
+    ),
+    Misconception(
+        id="returns_the_mask_of_the_whole_text",
+        exercise="cached_mask",
+        swaps=((ROWS, "i = torch.arange(num_cached + num_new)[:, None]"),),
+        explanation=(
+            "The mask has a row for each token of the text; it must have rows for the new tokens "
+            "only."
+        ),
+        question="How many rows does the mask for 2 new tokens after 5 cached ones have?",
+    ),
+    Misconception(
+        id="returns_a_column_for_each_new_token",
+        exercise="cached_mask",
+        swaps=(
+            (
+                "j = torch.arange(num_cached + num_new)",
+                "j = torch.arange(num_cached, num_cached + num_new)",
+            ),
+        ),
+        explanation=(
+            "The mask has columns for the new tokens only; it must also have a column for each "
+            "cached token."
+        ),
+        question="How many keys are there after 5 cached tokens and 2 new ones?",
+    ),
     # DecoderAttention
     Misconception(
         id="returns_a_context_in_float32",
         exercise="DecoderAttention",
-        swaps=(
-            (
-                "return self.out_proj(context), cache",
-                "return self.out_proj(context).float(), cache",
-            ),
-        ),
+        swaps=((RETURN, "return self.out_proj(context).float(), cache"),),
         explanation=(
             "The context is always float32, but it must have the dtype of the input, such as "
             "float64."
@@ -445,10 +835,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="restarts_positions_in_each_part",
         exercise="DecoderAttention",
-        swaps=(
-            (POSITIONS, "positions = torch.arange(T)"),
-            (DISTANCES, "distances = positions[:, None] + K - T - torch.arange(K)"),
-        ),
+        swaps=((POSITIONS, "positions = torch.arange(T)"),),
         explanation=(
             "The positions start at 0 in each call, but the first new token is at position seen."
         ),
@@ -457,7 +844,10 @@ MISCONCEPTIONS = (
     Misconception(
         id="restarts_positions_and_mask",
         exercise="DecoderAttention",
-        swaps=((POSITIONS, "positions = torch.arange(T)"),),
+        swaps=(
+            (POSITIONS, "positions = torch.arange(T)"),
+            (MARKS, f"{MARKS.replace('T, keys.shape[2] - T', 'keys.shape[2], 0')}[:T]"),
+        ),
         explanation=(
             "The positions and the mask start at 0 in each call, but the first new token is at "
             "position seen."
@@ -467,7 +857,12 @@ MISCONCEPTIONS = (
     Misconception(
         id="counts_the_queries_from_zero",
         exercise="DecoderAttention",
-        swaps=((TURN_QUERIES, "queries = rotate(queries, torch.arange(T), self.base)"),),
+        swaps=(
+            (
+                TURN_QUERIES,
+                "queries = apply_rotary(queries, *rotary_angles(torch.arange(T), d, self.base))",
+            ),
+        ),
         explanation=(
             "The queries are rotated as if the text began with this call, but the first query is "
             "at position seen."
@@ -477,7 +872,12 @@ MISCONCEPTIONS = (
     Misconception(
         id="counts_the_keys_from_zero",
         exercise="DecoderAttention",
-        swaps=((TURN_KEYS, "keys = rotate(keys, torch.arange(T), self.base)"),),
+        swaps=(
+            (
+                TURN_KEYS,
+                "keys = apply_rotary(keys, *rotary_angles(torch.arange(T), d, self.base))",
+            ),
+        ),
         explanation=(
             "The new keys are rotated as if the text began with this call, but the first new key "
             "is at position seen."
@@ -487,16 +887,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="counts_positions_from_the_cache",
         exercise="DecoderAttention",
-        swaps=(
-            (
-                POSITIONS,
-                (
-                    "past = 0 if cache is None else cache[0].shape[2]\n"
-                    "        positions = torch.arange(past, past + T)"
-                ),
-            ),
-            (DISTANCES, "distances = positions[:, None] - torch.arange(K)"),
-        ),
+        swaps=((SEEN, "seen = 0 if cache is None else cache[0].shape[2]"),),
         explanation=(
             "The positions are counted from the length of the cache, which stops growing when "
             "the window is full; they must be counted from seen, the number of tokens so far."
@@ -506,15 +897,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="returns_the_length_of_the_cache",
         exercise="DecoderAttention",
-        swaps=(
-            (
-                CACHE,
-                (
-                    "keys, values = keys[:, :, forgotten:], values[:, :, forgotten:]\n"
-                    "        cache = keys, values, keys.shape[2]"
-                ),
-            ),
-        ),
+        swaps=((RETURN, "return self.out_proj(context), (*cache[:2], cache[0].shape[2])"),),
         explanation=(
             "The returned number of tokens is the length of the cache, which stops growing when "
             "the window is full; it must be the number of tokens so far."
@@ -522,17 +905,24 @@ MISCONCEPTIONS = (
         question="What must seen be after 100 tokens with a window of 4?",
     ),
     Misconception(
+        id="counts_seen_from_the_cache",
+        exercise="DecoderAttention",
+        swaps=(
+            (SEEN, "seen = 0 if cache is None else cache[0].shape[2]"),
+            (RETURN, "return self.out_proj(context), (*cache[:2], seen + T)"),
+        ),
+        explanation=(
+            "The number of earlier tokens is the length of the given cache, which stops growing "
+            "when the window is full; it must be the third entry of the cache."
+        ),
+        question="With a window of 4, at which position is the hundredth token?",
+    ),
+    Misconception(
         id="counts_tokens_and_positions_from_the_cache",
         exercise="DecoderAttention",
         swaps=(
             (SEEN, "seen = 0 if cache is None else cache[0].shape[2]"),
-            (
-                CACHE,
-                (
-                    "keys, values = keys[:, :, forgotten:], values[:, :, forgotten:]\n"
-                    "        cache = keys, values, keys.shape[2]"
-                ),
-            ),
+            (RETURN, "return self.out_proj(context), (*cache[:2], cache[0].shape[2])"),
         ),
         explanation=(
             "Positions and seen are both counted from the length of the cache, which stops "
@@ -544,27 +934,19 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
-        id="counts_seen_from_the_cache",
-        exercise="DecoderAttention",
-        swaps=((SEEN, "seen = 0 if cache is None else cache[0].shape[2]"),),
-        explanation=(
-            "The number of earlier tokens is the length of the given cache, which stops growing "
-            "when the window is full; it must be the third entry of the cache."
-        ),
-        question="With a window of 4, at which position is the hundredth token?",
-    ),
-    Misconception(
         id="turns_cached_keys_again",
         exercise="DecoderAttention",
         swaps=(
+            (f"        {TURN_KEYS}\n", ""),
             (
-                COUNT,
+                EXTEND,
                 (
-                    f"{COUNT}\n"
-                    "        if cache is not None:\n"
-                    "            old = torch.arange(seen + T - K, seen)\n"
-                    "            turned = rotate(keys[:, :, : K - T], old, self.base)\n"
-                    "            keys = torch.cat((turned, keys[:, :, K - T :]), dim=2)"
+                    "(keys, values), cache = extend_cache(cache, keys, values, self.window)\n"
+                    "        K = keys.shape[2]\n"
+                    "        places = torch.arange(seen + T - K, seen + T)\n"
+                    "        keys = apply_rotary(keys, *rotary_angles(places, d, self.base))\n"
+                    "        kept = cache[0].shape[2]\n"
+                    "        cache = keys[:, :, K - kept :], cache[1], cache[2]"
                 ),
             ),
         ),
@@ -575,11 +957,41 @@ MISCONCEPTIONS = (
         question="How often is a key rotated if it stays in the cache for three calls?",
     ),
     Misconception(
-        id="puts_new_tokens_first",
+        id="caches_keys_before_turning_them",
         exercise="DecoderAttention",
         swaps=(
-            (WITH_OLD_KEYS, "keys = torch.cat((keys, cache[0]), dim=2)"),
-            (WITH_OLD_VALUES, "values = torch.cat((values, cache[1]), dim=2)"),
+            (f"        {TURN_KEYS}\n", ""),
+            (
+                EXTEND,
+                (
+                    "(keys, values), cache = extend_cache(cache, keys, values, self.window)\n"
+                    "        places = torch.arange(seen + T - keys.shape[2], seen + T)\n"
+                    "        keys = apply_rotary(keys, *rotary_angles(places, d, self.base))"
+                ),
+            ),
+        ),
+        explanation=(
+            "The cache holds keys that are not rotated yet, so all of them are rotated in each "
+            "call; it must hold the rotated keys."
+        ),
+        question="Does the angle of an old key change when a new token arrives?",
+    ),
+    Misconception(
+        id="puts_new_tokens_first",
+        exercise="DecoderAttention",
+        when=("joins",),
+        swaps=(
+            (
+                EXTEND,
+                (
+                    "K = T + (0 if cache is None else cache[0].shape[2])\n"
+                    "        if cache is not None:\n"
+                    "            keys = torch.cat((keys, cache[0]), dim=2)\n"
+                    "            values = torch.cat((values, cache[1]), dim=2)\n"
+                    "        cut = 0 if self.window is None else max(0, K - (self.window - 1))\n"
+                    "        cache = keys[:, :, cut:], values[:, :, cut:], seen + T"
+                ),
+            ),
         ),
         explanation=(
             "The new keys and values are put before the cached ones, but the oldest token must "
@@ -590,7 +1002,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="keeps_a_whole_window",
         exercise="DecoderAttention",
-        swaps=((FORGOTTEN, FORGOTTEN.replace("K - (self.window - 1)", "K - self.window")),),
+        swaps=((EXTEND, EXTEND.replace("self.window", "self.window and self.window + 1")),),
         explanation=(
             "The cache keeps *window* tokens, but the next token brings its own key and needs only "
             "window - 1 cached keys."
@@ -598,30 +1010,9 @@ MISCONCEPTIONS = (
         question="How many of the tokens in a window are older than the token itself?",
     ),
     Misconception(
-        id="caches_keys_before_turning_them",
-        exercise="DecoderAttention",
-        swaps=(
-            (f"        {TURN_KEYS}\n", ""),
-            (
-                SCORES,
-                (
-                    "plain = keys\n"
-                    "        keys = rotate(keys, torch.arange(seen + T - K, seen + T), self.base)\n"
-                    f"        {SCORES}"
-                ),
-            ),
-            (CACHE, "cache = plain[:, :, forgotten:], values[:, :, forgotten:], seen + T"),
-        ),
-        explanation=(
-            "The cache holds keys that are not rotated yet, so all of them are rotated in each "
-            "call; it must hold the rotated keys."
-        ),
-        question="Does the angle of an old key change when a new token arrives?",
-    ),
-    Misconception(
         id="turns_values_too",
         exercise="DecoderAttention",
-        swaps=((TURN_KEYS, f"{TURN_KEYS}\n        values = rotate(values, positions, self.base)"),),
+        swaps=((TURN_KEYS, f"{TURN_KEYS}\n        values = apply_rotary(values, cos, sin)"),),
         explanation=(
             "The values are rotated as well, so the result depends on the position and not only "
             "on distances."
@@ -652,16 +1043,8 @@ MISCONCEPTIONS = (
         id="turns_halves_of_a_head",
         exercise="DecoderAttention",
         swaps=(
-            (
-                TURN_QUERIES,
-                (
-                    "back = [*range(0, d, 2), *range(1, d, 2)]\n"
-                    "        pairs = [back.index(i) for i in range(d)]\n"
-                    "        queries = rotate(queries[..., pairs], positions, self.base)\n"
-                    "        queries = queries[..., back]"
-                ),
-            ),
-            (TURN_KEYS, "keys = rotate(keys[..., pairs], positions, self.base)[..., back]"),
+            (TURN_QUERIES, "queries = apply_rotary(queries, cos, sin, True)"),
+            (TURN_KEYS, "keys = apply_rotary(keys, cos, sin, True)"),
         ),
         explanation=(
             "Features i and i + d/2 are rotated as a pair, but this exercise pairs consecutive "
@@ -673,18 +1056,19 @@ MISCONCEPTIONS = (
         id="turns_before_the_split",
         exercise="DecoderAttention",
         swaps=(
-            (f"        {TURN_QUERIES}\n        {TURN_KEYS}\n", ""),
-            (
-                f"        {SEEN}\n        {POSITIONS}\n",
-                "",
-            ),
+            (f"        {ANGLES}  # (T, d/2)\n        {TURN_QUERIES}\n        {TURN_KEYS}\n", ""),
+            (f"        {SEEN}\n        {POSITIONS}\n", ""),
             (
                 "H, G, d = ",
                 (
                     f"{SEEN}\n"
                     f"        {POSITIONS}\n"
-                    f"        {TURN_QUERIES}\n"
-                    f"        {TURN_KEYS}\n"
+                    "        turns = [\n"
+                    "            rotary_angles(positions, one.shape[-1], self.base)\n"
+                    "            for one in (queries, keys)\n"
+                    "        ]\n"
+                    "        queries = apply_rotary(queries, *turns[0])\n"
+                    "        keys = apply_rotary(keys, *turns[1])\n"
                     "        H, G, d = "
                 ),
             ),
@@ -696,9 +1080,19 @@ MISCONCEPTIONS = (
         question="Which frequency should the first pair of the second head have?",
     ),
     Misconception(
+        id="ignores_the_base",
+        exercise="DecoderAttention",
+        swaps=((ANGLES, "cos, sin = rotary_angles(positions, d)"),),
+        explanation=(
+            "The base has no effect: the angles are always those of a base of 10,000, but they "
+            "must be those of the argument *base*."
+        ),
+        question="Where does forward use the base that the constructor got?",
+    ),
+    Misconception(
         id="aligns_the_mask_with_the_first_key",
         exercise="DecoderAttention",
-        swaps=((DISTANCES, "distances = torch.arange(T)[:, None] - torch.arange(K)"),),
+        swaps=((MARKS, f"{MARKS.replace('T, keys.shape[2] - T', 'keys.shape[2], 0')}[:T]"),),
         explanation=(
             "The mask is aligned with the first key, so a single new token sees the oldest key "
             "only; the last query must be aligned with the last key."
@@ -708,7 +1102,16 @@ MISCONCEPTIONS = (
     Misconception(
         id="shows_each_part_its_own_future",
         exercise="DecoderAttention",
-        swaps=((HIDDEN, "hidden = torch.zeros_like(distances) == 1"),),
+        swaps=(
+            (
+                MARKS,
+                (
+                    "K = keys.shape[2]\n"
+                    "        near = torch.arange(K - T, K)[:, None] - torch.arange(K)\n"
+                    "        visible = near < (K if self.window is None else self.window)"
+                ),
+            ),
+        ),
         explanation=(
             "Later tokens of the same call are visible; each token must see only the tokens up to "
             "itself."
@@ -716,18 +1119,28 @@ MISCONCEPTIONS = (
         question="Four new tokens arrive in one call. Which of them must the second one see?",
     ),
     Misconception(
+        id="counts_dropped_tokens_in_the_mask",
+        exercise="DecoderAttention",
+        when=("calls cached_mask",),
+        swaps=((MARKS, "visible = cached_mask(T, seen, self.window)"),),
+        explanation=(
+            "The mask gets *seen* as the number of cached tokens, so it also has columns for "
+            "tokens that the window has dropped; it must have a column for each key."
+        ),
+        question="After 100 tokens with a window of 4, how many cached keys does the mask cover?",
+    ),
+    Misconception(
         id="cuts_the_cache_before_attending",
         exercise="DecoderAttention",
         swaps=(
             (
-                COUNT,
+                EXTEND,
                 (
-                    "if self.window is not None:\n"
-                    "            cut = max(0, keys.shape[2] - (self.window - 1))\n"
-                    "            keys, values = keys[:, :, cut:], values[:, :, cut:]\n"
-                    f"        {COUNT}"
+                    "_, cache = extend_cache(cache, keys, values, self.window)\n"
+                    "        keys, values = cache[:2]"
                 ),
             ),
+            (MARKS, "visible = cached_mask(T, seen, self.window)[:, seen + T - keys.shape[2] :]"),
         ),
         explanation=(
             "The keys are cropped to window - 1 tokens before the scores are computed, so the "
@@ -740,7 +1153,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="relies_on_the_cache_for_the_window",
         exercise="DecoderAttention",
-        swaps=((OUTSIDE, "hidden = distances < 0"),),
+        swaps=((MARKS, "visible = cached_mask(T, keys.shape[2] - T)"),),
         explanation=(
             "Several tokens in one call see more than their window, which the cropped cache does "
             "not prevent; the mask must hide the tokens outside it."
@@ -753,7 +1166,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="forgets_nothing",
         exercise="DecoderAttention",
-        swaps=((FORGOTTEN, "forgotten = 0"),),
+        swaps=((EXTEND, "(keys, values), cache = extend_cache(cache, keys, values)"),),
         explanation=(
             "The cache keeps tokens that no later token can see, because they are outside the "
             "window; it must keep only the last window - 1 tokens."
@@ -763,7 +1176,10 @@ MISCONCEPTIONS = (
     Misconception(
         id="has_no_window",
         exercise="DecoderAttention",
-        swaps=((OUTSIDE, "hidden = distances < 0"), (FORGOTTEN, "forgotten = 0")),
+        swaps=(
+            (EXTEND, "(keys, values), cache = extend_cache(cache, keys, values)"),
+            (MARKS, "visible = cached_mask(T, keys.shape[2] - T)"),
+        ),
         explanation=(
             "The window has no effect: all tokens stay visible and in the cache, but with a window "
             "a token sees only the nearest ones."
@@ -771,17 +1187,26 @@ MISCONCEPTIONS = (
         question="Which two steps of your forward should depend on the window?",
     ),
     Misconception(
+        id="sees_one_token_beyond_its_window",
+        exercise="DecoderAttention",
+        swaps=((MARKS, MARKS.replace("self.window", "self.window and self.window + 1")),),
+        explanation=(
+            "A token sees *window* tokens before itself, but the window also counts the token "
+            "itself: only window - 1 earlier tokens are visible."
+        ),
+        question="With a window of 1, which tokens does a token see?",
+    ),
+    Misconception(
         id="keeps_everything_with_a_window_of_one",
         exercise="DecoderAttention",
         swaps=(
-            (f"        {FORGOTTEN}\n", ""),
             (
-                CACHE,
+                EXTEND,
                 (
-                    "if self.window is not None:\n"
-                    "            keys = keys[:, :, -(self.window - 1) :]\n"
-                    "            values = values[:, :, -(self.window - 1) :]\n"
-                    "        cache = keys, values, seen + T"
+                    "(keys, values), cache = extend_cache(cache, keys, values)\n"
+                    "        if self.window is not None:\n"
+                    "            start = -(self.window - 1)\n"
+                    "            cache = *(part[:, :, start:] for part in cache[:2]), cache[2]"
                 ),
             ),
         ),
@@ -796,10 +1221,11 @@ MISCONCEPTIONS = (
         exercise="DecoderAttention",
         swaps=(
             (
-                CACHE,
+                EXTEND,
                 (
-                    "kept = K - forgotten\n"
-                    "        cache = keys[:, :, :kept], values[:, :, :kept], seen + T"
+                    f"{EXTEND}\n"
+                    "        held = cache[0].shape[2]\n"
+                    "        cache = keys[:, :, :held], values[:, :, :held], cache[2]"
                 ),
             ),
         ),
@@ -810,11 +1236,25 @@ MISCONCEPTIONS = (
         question="Which end of the cache does the window of the next token cover?",
     ),
     Misconception(
+        id="crops_only_the_keys",
+        exercise="DecoderAttention",
+        swaps=((EXTEND, f"{EXTEND}\n        cache = cache[0], values, cache[2]"),),
+        explanation="Only the keys are cropped to the window; the values must be cropped as well.",
+        question="Can there be a value in the cache whose key was dropped?",
+    ),
+    Misconception(
         id="caches_new_tokens_only",
         exercise="DecoderAttention",
         swaps=(
-            (SCORES, f"own = keys[:, :, K - T :], values[:, :, K - T :]\n        {SCORES}"),
-            (CACHE, "cache = (*own, seen + T)"),
+            (
+                EXTEND,
+                (
+                    "own = keys, values\n"
+                    f"        {EXTEND}\n"
+                    "        first = 0 if self.window is None else max(0, T - (self.window - 1))\n"
+                    "        cache = *(part[:, :, first:] for part in own), cache[2]"
+                ),
+            ),
         ),
         explanation=(
             "Only the keys and values of the new tokens are returned, so the older ones are lost "
@@ -833,7 +1273,7 @@ MISCONCEPTIONS = (
                     f"        {SEEN}"
                 ),
             ),
-            (CACHE, f"{CACHE}\n        self.kept = cache"),
+            (EXTEND, f"{EXTEND}\n        self.kept = cache"),
         ),
         explanation=(
             "The cache stays in the module after the call, so a new text continues the previous "
@@ -847,7 +1287,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="counts_new_tokens_only",
         exercise="DecoderAttention",
-        swaps=((CACHE, CACHE.replace("seen + T", "T")),),
+        swaps=((RETURN, "return self.out_proj(context), (*cache[:2], T)"),),
         explanation=(
             "The returned seen counts only the new tokens; it must be the number of all tokens "
             "so far."
@@ -857,7 +1297,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="forgets_to_count_the_new_tokens",
         exercise="DecoderAttention",
-        swaps=((CACHE, CACHE.replace("seen + T", "seen")),),
+        swaps=((RETURN, "return self.out_proj(context), (*cache[:2], seen)"),),
         explanation=(
             "The returned seen does not count the new tokens: it is still the value from the "
             "given cache."
@@ -868,13 +1308,14 @@ MISCONCEPTIONS = (
         id="writes_into_the_callers_cache",
         exercise="DecoderAttention",
         swaps=(
+            (SEEN, f"{SEEN}\n        given = cache"),
             (
-                CACHE,
+                EXTEND,
                 (
-                    "if cache is not None and cache[0].shape[2]:\n"
-                    "            cache[0].data[:, :, -1:] = keys[:, :, -1:]\n"
-                    "            cache[1].data[:, :, -1:] = values[:, :, -1:]\n"
-                    f"        {CACHE}"
+                    f"{EXTEND}\n"
+                    "        if given is not None and given[0].shape[2]:\n"
+                    "            given[0].data[:, :, -1:] = keys[:, :, -1:]\n"
+                    "            given[1].data[:, :, -1:] = values[:, :, -1:]"
                 ),
             ),
         ),
@@ -892,7 +1333,7 @@ MISCONCEPTIONS = (
                 CONTEXT,
                 (
                     "context = nn.functional.scaled_dot_product_attention(\n"
-                    "            queries, keys, values, attn_mask=~hidden, enable_gqa=True\n"
+                    "            queries, keys, values, attn_mask=visible\n"
                     "        )"
                 ),
             ),
@@ -910,9 +1351,8 @@ MISCONCEPTIONS = (
             (
                 CONTEXT,
                 (
-                    "shared = repeat_heads(values, H)\n"
-                    "        context = torch.stack(\n"
-                    "            [(w[..., None] * shared).sum(2) for w in weights.unbind(2)], 2\n"
+                    "context = torch.stack(\n"
+                    "            [(w[..., None] * values).sum(2) for w in weights.unbind(2)], 2\n"
                     "        )"
                 ),
             ),
@@ -927,8 +1367,8 @@ MISCONCEPTIONS = (
         id="shares_heads_in_turn_with_a_cache",
         exercise="DecoderAttention",
         swaps=(
-            (SCORES, SCORES.replace("repeat_heads(keys, H)", "keys.repeat(1, H // G, 1, 1)")),
-            (CONTEXT, CONTEXT.replace("repeat_heads(values, H)", "values.repeat(1, H // G, 1, 1)")),
+            (SHARED_KEYS, "keys = keys.repeat(1, H // G, 1, 1)"),
+            (SHARED_VALUES, "values = values.repeat(1, H // G, 1, 1)"),
         ),
         explanation=(
             "Query head h gets key-value head h % G; it must be h // (H/G), so that neighboring "
@@ -941,9 +1381,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="shares_values_in_another_order",
         exercise="DecoderAttention",
-        swaps=(
-            (CONTEXT, CONTEXT.replace("repeat_heads(values, H)", "values.repeat(1, H // G, 1, 1)")),
-        ),
+        swaps=((SHARED_VALUES, "values = values.repeat(1, H // G, 1, 1)"),),
         explanation=(
             "The values are not repeated in the order of the keys: query head h gets the values of "
             "head h % G, but its keys are those of head h // (H/G)."
@@ -954,12 +1392,18 @@ MISCONCEPTIONS = (
         id="caches_heads_after_repeating_them",
         exercise="DecoderAttention",
         swaps=(
+            (f"        {SHARED_KEYS}  # (B, H, C + T, d)\n        {SHARED_VALUES}\n", ""),
             (
-                COUNT,
-                f"keys, values = repeat_heads(keys, H), repeat_heads(values, H)\n        {COUNT}",
+                EXTEND,
+                (
+                    "first = 0 if self.window is None else self.window - 1\n"
+                    f"        {EXTEND.replace(', self.window', '')}\n"
+                    f"        {SHARED_KEYS}\n"
+                    f"        {SHARED_VALUES}\n"
+                    "        cut = max(0, keys.shape[2] - first) if self.window else 0\n"
+                    "        cache = keys[:, :, cut:], values[:, :, cut:], seen + T"
+                ),
             ),
-            (SCORES, SCORES.replace("repeat_heads(keys, H)", "keys")),
-            (CONTEXT, CONTEXT.replace("repeat_heads(values, H)", "values")),
         ),
         explanation=(
             "The keys and values in the cache are already repeated, so the cache has H heads, and "
@@ -972,11 +1416,8 @@ MISCONCEPTIONS = (
         exercise="DecoderAttention",
         when=("repeats",),
         swaps=(
-            (SCORES, SCORES.replace("repeat_heads(keys, H)", "keys.repeat_interleave(G, dim=1)")),
-            (
-                CONTEXT,
-                CONTEXT.replace("repeat_heads(values, H)", "values.repeat_interleave(G, dim=1)"),
-            ),
+            (SHARED_KEYS, "keys = keys.repeat_interleave(G, dim=1)"),
+            (SHARED_VALUES, "values = values.repeat_interleave(G, dim=1)"),
         ),
         explanation="Each key-value head is repeated G times; it must be repeated H/G times.",
         question=(
@@ -987,7 +1428,7 @@ MISCONCEPTIONS = (
         id="multiplies_heads_that_are_not_repeated",
         exercise="DecoderAttention",
         when=("multiplies matrices",),
-        swaps=((CONTEXT, CONTEXT.replace("repeat_heads(values, H)", "values")),),
+        swaps=((f"        {SHARED_VALUES}\n", ""),),
         explanation=(
             "Keys or values with G heads are multiplied by queries or weights with H heads; both "
             "keys and values must be repeated first."

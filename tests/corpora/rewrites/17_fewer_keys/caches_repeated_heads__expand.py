@@ -2,6 +2,10 @@ import torch
 from torch import nn
 
 
+def rotate(x, positions, base):
+    return apply_rotary(x, *rotary_angles(positions, x.shape[-1], base))
+
+
 class DecoderAttention(nn.Module):
     """Caches what it has expanded to all heads."""
 

@@ -103,3 +103,48 @@ class DecoderAttention(GroupedQueryAttention):
         kept = K if self.window is None else min(K, self.window - 1)
         cache = keys.narrow(2, K - kept, kept), values.narrow(2, K - kept, kept), seen + T
         return self.out_proj(context.to(x.dtype)), cache
+
+
+def rotary_angles(positions, d, base=10000.0):
+    if d % 2:
+        raise ValueError("a head needs pairs")
+    angles = positions[:, None].double() / base ** (torch.arange(0, d, 2).double() / d)
+    return angles.cos().float(), angles.sin().float()
+
+
+def apply_rotary(x, cos, sin, halves=False):
+    cos, sin, d = cos.double(), sin.double(), x.shape[-1]
+    matrices = torch.stack((cos, -sin, sin, cos), dim=-1).unflatten(-1, (2, 2))
+    shape = (2, d // 2) if halves else (d // 2, 2)
+    pairs = x.double().unflatten(-1, shape)
+    pairs = (pairs.mT if halves else pairs).unsqueeze(-1)
+    turned = (matrices @ pairs).squeeze(-1)
+    return (turned.mT if halves else turned).flatten(-2).to(x.dtype)
+
+
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window < 1:
+        raise ValueError("no window")
+    new = keys.shape[-2]
+    total = new
+    if cache:
+        past_keys, past_values, total = cache
+        total = total + new
+        keys = torch.concat((past_keys, keys), 2)
+        values = torch.concat((past_values, values), 2)
+    held = keys.shape[-2]
+    stay = held if window is None else min(held, window - 1)
+    cut = [part.narrow(2, held - stay, stay).clone() for part in (keys, values)]
+    return [keys, values], [*cut, total]
+
+
+def cached_mask(num_new, num_cached, window=None):
+    if window is not None and not window >= 1:
+        raise ValueError("the window is empty")
+    old = torch.ones(num_new, num_cached, dtype=torch.long)
+    new = torch.ones(num_new, num_new, dtype=torch.long).tril()
+    mask = torch.cat((old, new), dim=1)
+    if window is not None:
+        distance = torch.arange(num_new).view(-1, 1) + num_cached - torch.arange(num_cached + num_new)
+        mask[distance > window - 1] = 0
+    return mask

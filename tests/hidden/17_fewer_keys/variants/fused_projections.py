@@ -108,3 +108,47 @@ class DecoderAttention(GroupedQueryAttention):
             drop = max(0, keys.shape[-2] - self.window + 1)
             keys, values = keys[..., drop:, :], values[..., drop:, :]
         return context, (keys, values, past + T)
+
+
+def rotary_angles(positions, d, base=10000.0):
+    if d % 2:
+        raise ValueError("d is odd")
+    angles = torch.stack([positions * base ** (-2 * i / d) for i in range(d // 2)], dim=1)
+    return angles.cos(), angles.sin()
+
+
+def apply_rotary(x, cos, sin, halves=False):
+    first = list(range(x.size(-1) // 2)) if halves else list(range(0, x.size(-1), 2))
+    second = [i + x.size(-1) // 2 if halves else i + 1 for i in first]
+    turned = x.clone()
+    turned[..., first] = x[..., first] * cos - x[..., second] * sin
+    turned[..., second] = x[..., first] * sin + x[..., second] * cos
+    return turned
+
+
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window < 1:
+        raise ValueError(window)
+    B, G, T, d = keys.shape
+    C = 0 if cache is None else cache[0].shape[2]
+    everything = []
+    for place, new in enumerate((keys, values)):
+        room = new.new_zeros(B, G, C + T, d)
+        if C:
+            room[:, :, :C] = cache[place]
+        room[:, :, C:] = new
+        everything.append(room)
+    first = max(C + T - window + 1, 0) if window else 0
+    kept = tuple(room[..., first:, :] for room in everything)
+    return tuple(everything), kept + ((cache[2] if cache else 0) + T,)
+
+
+def cached_mask(num_new, num_cached, window=None):
+    if window is None:
+        window = num_cached + num_new
+    if window < 1:
+        raise ValueError("at least one token")
+    rows = []
+    for query in range(num_cached, num_cached + num_new):
+        rows.append([max(0, query - window + 1) <= key <= query for key in range(num_cached + num_new)])
+    return torch.tensor(rows)

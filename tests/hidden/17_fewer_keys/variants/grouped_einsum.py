@@ -100,3 +100,38 @@ class DecoderAttention(GroupedQueryAttention):
             kept = min(K, self.window - 1)
             keys, values = keys[:, :, K - kept :], values[:, :, K - kept :]
         return context, (keys, values, seen + T)
+
+
+def rotary_angles(positions, d, base=10000.0):
+    if d % 2 != 0:
+        raise ValueError("an odd number of features")
+    angles = torch.einsum("t,i->ti", positions * 1.0, 1 / base ** (torch.arange(0, d, 2) / d))
+    return angles.cos(), angles.sin()
+
+
+def apply_rotary(x, cos, sin, halves=False):
+    pairs = x.unflatten(-1, (2, -1)).swapaxes(-1, -2) if halves else x.unflatten(-1, (-1, 2))
+    turns = torch.complex(cos.double(), sin.double())
+    turned = torch.view_as_real(torch.view_as_complex(pairs.double().contiguous()) * turns)
+    turned = turned.swapaxes(-1, -2) if halves else turned
+    return turned.flatten(-2).to(x.dtype)
+
+
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window <= 0:
+        raise ValueError("window must be positive")
+    old_k, old_v, seen = cache if cache is not None else (keys[:, :, :0], values[:, :, :0], 0)
+    all_k = torch.cat([old_k, keys], dim=-2)
+    all_v = torch.cat([old_v, values], dim=-2)
+    if window is None:
+        kept_k, kept_v = all_k, all_v
+    elif window == 1:
+        kept_k, kept_v = all_k[:, :, :0], all_v[:, :, :0]
+    else:
+        kept_k, kept_v = all_k[:, :, -(window - 1):], all_v[:, :, -(window - 1):]
+    return (all_k, all_v), (kept_k, kept_v, seen + keys.size(2))
+
+
+def cached_mask(num_new, num_cached, window=None):
+    total = num_cached + num_new
+    return window_mask(total, total if window is None else window)[num_cached:]

@@ -107,7 +107,10 @@ def rotary_angles(positions, d, base=10000.0):
     return torch.cos(angles), torch.sin(angles)
 
 
-def apply_rotary(x, cos, sin):
+def apply_rotary(x, cos, sin, halves=False):
+    if halves:
+        a, b = x.chunk(2, -1)
+        return torch.cat((a * cos - b * sin, a * sin + b * cos), -1)
     turned = torch.empty_like(x)
     turned[..., 0::2] = x[..., 0::2] * cos - x[..., 1::2] * sin
     turned[..., 1::2] = x[..., 0::2] * sin + x[..., 1::2] * cos
@@ -150,3 +153,30 @@ class DecoderAttention(nn.Module):
             keys = keys[:, :, -(self.window - 1) :].clone()
             values = values[:, :, -(self.window - 1) :].clone()
         return context, (keys, values, seen + new)
+
+
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window <= 0:
+        raise ValueError("window must be positive")
+    old_k, old_v, seen = cache if cache is not None else (keys[:, :, :0], values[:, :, :0], 0)
+    all_k = torch.cat([old_k, keys], dim=-2)
+    all_v = torch.cat([old_v, values], dim=-2)
+    if window is None:
+        kept_k, kept_v = all_k, all_v
+    elif window == 1:
+        kept_k, kept_v = all_k[:, :, :0], all_v[:, :, :0]
+    else:
+        kept_k, kept_v = all_k[:, :, -(window - 1):], all_v[:, :, -(window - 1):]
+    return (all_k, all_v), (kept_k, kept_v, seen + keys.size(2))
+
+
+def cached_mask(num_new, num_cached, window=None):
+    if window is not None and not window >= 1:
+        raise ValueError("the window is empty")
+    old = torch.ones(num_new, num_cached, dtype=torch.long)
+    new = torch.ones(num_new, num_new, dtype=torch.long).tril()
+    mask = torch.cat((old, new), dim=1)
+    if window is not None:
+        distance = torch.arange(num_new).view(-1, 1) + num_cached - torch.arange(num_cached + num_new)
+        mask[distance > window - 1] = 0
+    return mask

@@ -121,3 +121,51 @@ class DecoderAttention(Layers):
             start = K - (self.window - 1)
             keys, values = keys[:, :, start:], values[:, :, start:]
         return self.out_proj(torch.cat(contexts, dim=-1)), (keys, values, seen + T)
+
+
+def rotary_angles(positions, d, base=10000.0):
+    if d % 2:
+        raise ValueError
+    angles = [positions / base ** (2 * pair / d) for pair in range(d // 2)]
+    return torch.stack([a.cos() for a in angles], -1), torch.stack([a.sin() for a in angles], -1)
+
+
+def apply_rotary(x, cos, sin, halves=False):
+    pairs = x.shape[-1] // 2
+    features = [None] * (2 * pairs)
+    for i in range(pairs):
+        one, other = (i, i + pairs) if halves else (2 * i, 2 * i + 1)
+        a, b = x[..., one], x[..., other]
+        features[one] = a * cos[:, i] - b * sin[:, i]
+        features[other] = a * sin[:, i] + b * cos[:, i]
+    return torch.stack(features, dim=-1)
+
+
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window < 1:
+        raise ValueError("no window")
+    seen = 0
+    k, v = [], []
+    if cache is not None:
+        k, v, seen = list(cache[0].unbind(2)), list(cache[1].unbind(2)), cache[2]
+    k += keys.unbind(2)
+    v += values.unbind(2)
+    everything = torch.stack(k, 2), torch.stack(v, 2)
+    while window is not None and len(k) >= window:
+        k.pop(0)
+        v.pop(0)
+    if not k:
+        empty = keys[:, :, :0]
+        return everything, (empty, values[:, :, :0], seen + keys.shape[2])
+    return everything, (torch.stack(k, 2), torch.stack(v, 2), seen + keys.shape[2])
+
+
+def cached_mask(num_new, num_cached, window=None):
+    if window is None:
+        window = num_cached + num_new
+    if window < 1:
+        raise ValueError("at least one token")
+    rows = []
+    for query in range(num_cached, num_cached + num_new):
+        rows.append([max(0, query - window + 1) <= key <= query for key in range(num_cached + num_new)])
+    return torch.tensor(rows)

@@ -114,3 +114,43 @@ class DecoderAttention(nn.Module):
             kept = torch.arange(K)[K - min(K, self.window - 1) :]
             key, value = key[:, :, kept], value[:, :, kept]
         return self.out_proj(context), (key, value, first + T)
+
+
+def rotary_angles(positions, d, base=10000.0):
+    if d % 2:
+        raise ValueError
+    angles = positions.reshape(-1, 1) / base ** (torch.arange(0, d, 2) / d)
+    return torch.cos(angles), torch.sin(angles)
+
+
+def apply_rotary(x, cos, sin, halves=False):
+    d = x.shape[-1]
+    if not halves:
+        x = torch.cat((x[..., ::2], x[..., 1::2]), dim=-1)
+    swapped = torch.cat((-x[..., d // 2 :], x[..., : d // 2]), dim=-1)
+    turned = x * cos.repeat(1, 2) + swapped * sin.repeat(1, 2)
+    return turned if halves else turned.unflatten(-1, (2, d // 2)).swapaxes(-2, -1).flatten(-2)
+
+
+def extend_cache(cache, keys, values, window=None):
+    if window is not None and window < 1:
+        raise ValueError(window)
+    B, G, T, d = keys.shape
+    C = 0 if cache is None else cache[0].shape[2]
+    everything = []
+    for place, new in enumerate((keys, values)):
+        room = new.new_zeros(B, G, C + T, d)
+        if C:
+            room[:, :, :C] = cache[place]
+        room[:, :, C:] = new
+        everything.append(room)
+    first = max(C + T - window + 1, 0) if window else 0
+    kept = tuple(room[..., first:, :] for room in everything)
+    return tuple(everything), kept + ((cache[2] if cache else 0) + T,)
+
+
+def cached_mask(num_new, num_cached, window=None):
+    if window is not None and window < 1:
+        raise ValueError("window")
+    mask = torch.ones(num_new, num_cached + num_new).tril(num_cached)
+    return mask if window is None else mask.triu(num_cached - window + 1)
