@@ -545,10 +545,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The positions after the one of the entry are patched as well; it must be that "
-            "position alone."
+            "The positions after that of the entry are patched as well; it must be that position "
+            "alone."
         ),
-        title="The positions after it are patched as well",
+        title="The positions after that of the entry are patched as well",
         question="At how many positions does a run have activations of the clean text?",
     ),
     Misconception(

@@ -331,8 +331,8 @@ MISCONCEPTIONS = (
                 return ids
             """,
         explanation=(
-            "Of the merges that fit, the one of the highest rank is made first; it must be the one "
-            "of the lowest rank."
+            "The merge of the highest rank is made first; of the merges that fit, it must be the "
+            "one of the lowest rank."
         ),
         title="The merge of the highest rank is made first",
         question="In which order were the merges learned?",
