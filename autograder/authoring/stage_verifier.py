@@ -8,6 +8,7 @@ import contextlib
 import math
 import textwrap
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -138,10 +139,27 @@ class StageVerifier:
             yield f"misconception {item.id} can't be run. {error}"
 
     def check_in_sandbox(self, item: Misconception) -> Iterator[str]:
-        """Report *item* if it is not named when it runs in a worker."""
+        """Report *item* if it is not named when it runs in a worker.
+
+        A wrong copy may have the name that it has in the stage that it comes from.
+        """
         result = self._grade(item.id, item.module(self._solution).encode(), item.exercise)
         found = [check.diagnosis for check in _checks(result) if check.diagnosis]
-        yield from _wrong_names(item, {name for one in found for name in one.misconceptions})
+        names = {name for one in found for name in one.misconceptions}
+        if names.isdisjoint(self._names_elsewhere):
+            yield from _wrong_names(item, names)
+
+    @cached_property
+    def _names_elsewhere(self) -> set[str]:
+        """The misconceptions of the exercises that are copies, in the stages of these."""
+        course = self._runner.course
+        return {
+            item.id
+            for one in self._stage.exercises
+            if one.copied_from in course.file.stages
+            for item in misconceptions.read(course.stage(one.copied_from).misconceptions)
+            if item.exercise == one.name
+        }
 
     def smallest_margins(self) -> Iterator[Margin]:
         """Yield the smallest distance of correct code from each bound, in the full proof."""

@@ -21,7 +21,8 @@ def report_copies(
 ) -> SubmissionResult:
     """Replace the results of wrong copies by those of their own stages, which give no points.
 
-    A copy keeps its result if its stage is not here, or if all checks there pass.
+    A copy keeps its result if its stage is not here, if all checks there pass, or if its own checks
+    alone name the mistake.
     """
     stage = runner.course.stage(submission.stage)
     copies = {one.name: one.copied_from for one in stage.exercises if one.copied_from}
@@ -30,13 +31,18 @@ def report_copies(
         found: tuple[CheckResult, ...] = ()
         if one.name in copies and _is_wrong(one.checks):
             found = _of_origin(runner, submission, session, copies[one.name], one.name)
-        exercises.append(ExerciseResult.of(one.name, found) if _is_wrong(found) else one)
+        is_better = _is_wrong(found) and (_is_named(found) or not _is_named(one.checks))
+        exercises.append(ExerciseResult.of(one.name, found) if is_better else one)
     return replace(result, exercises=tuple(exercises))
 
 
 def _is_wrong(checks: tuple[CheckResult, ...]) -> bool:
     failed = [one for one in checks if one.outcome is not Outcome.PASSED]
     return bool(failed) and UNWRITTEN.isdisjoint(one.status for one in failed)
+
+
+def _is_named(checks: tuple[CheckResult, ...]) -> bool:
+    return any(one.diagnosis for one in checks)
 
 
 def _of_origin(
