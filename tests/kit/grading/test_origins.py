@@ -95,6 +95,17 @@ def test_the_checks_of_a_copy_show_no_values(double: Double):
     assert not any(digit in documented.message for digit in "0123456789")
 
 
+def test_the_checks_of_a_copy_stay_if_they_alone_name_the_mistake(copying: Course, double: Double):
+    """The first stage has no name for cubes, and the second one does."""
+    bank = copying.stage(SECOND).misconceptions
+    cubed = bank.read_text().replace("x ** 2", "x ** 3").replace("were squared", "were cubed")
+    bank.write_text(cubed)
+    found = double(SOLUTION.replace("2 * x", "x ** 3"))
+
+    assert names(found.checks) == ["test_still_doubles"]
+    assert found.checks[0].diagnosis.explanation == "The numbers were cubed."
+
+
 def test_a_right_copy_keeps_its_own_checks(double: Double):
     """The first stage is not needed."""
     assert names(double(SOLUTION).checks) == ["test_still_doubles"]
