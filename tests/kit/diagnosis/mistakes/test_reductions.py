@@ -42,7 +42,7 @@ The entries are not divided by their own sum.
     pytest.param(
         WARMED,
         """
-Nothing is divided by `temperature`.
+A division by `temperature` is missing.
     return x
 A number is multiplied by `temperature`; it must be divided by it.
     return x * temperature
