@@ -6,10 +6,11 @@ speaks only about results.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from autograder.diagnosis.student_code import OPERATIONS, WrittenCode
+from autograder.diagnosis.student_code import OPERATIONS, WrittenCode, name_of
+from autograder.diagnosis.vocabulary import role_of
 
 # Conditions about a name, which follows these words.
 ABOUT: Final[Mapping[str, Callable[[WrittenCode, str], bool]]] = {
@@ -24,6 +25,7 @@ ABOUT: Final[Mapping[str, Callable[[WrittenCode, str], bool]]] = {
     "passes once": lambda code, name: name in code.passed_once,
     "reads the axis": lambda code, ordinal: code.reads_axis(ordinal),
     "computes": lambda code, names: code.computes(*names.split(" from ")),
+    "multiplies": lambda code, factors: _multiplies(code, *factors.split(" by ")),
     "swaps": lambda code, axes: code.swaps(*axes.split(" and ")),
     "takes a": lambda code, what: f"takes a {what}" in code.operations,
     "takes a tensor as": lambda code, name: name in code.tensors,
@@ -82,6 +84,30 @@ def require_conditions(conditions: Iterable[str]) -> None:
             if words not in FACTS and words not in OPERATIONS and not _about(words):
                 msg = f"unknown condition {words!r}"
                 raise ValueError(msg)
+
+
+def _multiplies(code: WrittenCode, one: str, other: str) -> bool:
+    """Whether a matrix product has *one*, such as "the weights", as its first factor."""
+    return any(
+        _is_called(left, one) and _is_called(right, other)
+        for definition in code.definitions
+        for each in ast.walk(definition)
+        for left, right in _factors(each)
+    )
+
+
+def _factors(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    match node:
+        case ast.BinOp(left, ast.MatMult(), right):
+            yield left, right
+        case ast.Call(ast.Attribute(_, "matmul" | "bmm" | "mm"), [left, right]):
+            yield left, right
+        case ast.Call(ast.Attribute(left, "matmul" | "bmm" | "mm"), [right]):
+            yield left, right
+
+
+def _is_called(node: ast.expr, phrase: str) -> bool:
+    return phrase.lower().removeprefix("the ").strip("`") in {role_of(node), name_of(node)}
 
 
 def _is_value(value: ast.expr | None) -> bool:

@@ -929,7 +929,7 @@ CASES = (
         "swaps queries and keys",
         (mistake("swaps_queries_and_keys"),),
         {
-            "Attention": ("swaps_queries_and_keys", SOME),
+            "Attention": ("lets_keys_ask", SOME),
             "MultiHeadAttention": ("Right, with our Attention", GIVEN),
         },
     ),

@@ -77,6 +77,9 @@ def test_a_condition_is_a_fact_about_the_source(condition: str, *, holds: bool):
         ("return torch.transpose(x, 0, 2)", "swaps third and first"),
         ("return x.transpose(a, b)", "swaps first and third"),
         ("return x.T", "swaps first and third"),
+        ("return attention_weights @ V", "multiplies the weights by the values"),
+        ("return torch.bmm(w, x)", "multiplies `w` by `x`"),
+        ("return torch.softmax(s).matmul(V)", "multiplies The weights by the values"),
         ("a, b = x, y", "computes a from x"),
         ("a, b = f(x)", "computes b from x"),
     ],
@@ -94,6 +97,7 @@ def test_a_form_of_code_is_recognized(body: str, condition: str):
         ("return", "returns a value"),
         ("return torch.ones(x, x)", "passes once x"),
         ("return torch.ones(range(x))", "passes once x"),
+        ("return values @ weights", "multiplies the weights by the values"),
     ],
 )
 def test_a_similar_form_is_another_one(body: str, condition: str):
