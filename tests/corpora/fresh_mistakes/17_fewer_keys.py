@@ -1354,7 +1354,7 @@ def extend_cache(cache, keys, values, window=None):
     return (all_keys, all_values), (all_keys, all_values, seen)
 
 
-#% mask_upper_left
+#% cached_mask_upper_left
 #% cached_mask | mask_shifted | The rows are not moved by the cached tokens.
 def cached_mask(num_new, num_cached, window=None):
     if window is not None and window < 1:
