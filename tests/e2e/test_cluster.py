@@ -99,8 +99,8 @@ def disturbed(scene: Scene) -> Disturbed:
     def kill() -> None:
         nonlocal second
         second += 1
-        if second == KILL_AT:
-            grading.append(scene.dask.kill_a_worker())
+        if second >= KILL_AT and not grading:  # at this moment, no worker may have a chunk
+            grading.extend(filter(None, [scene.dask.kill_a_worker()]))
 
     on_cluster = partial(cluster.grade_each, address=scene.dask.address)
     run = partial(grade_with_journal, scene.course, scene.submissions(), grade_each=on_cluster)
