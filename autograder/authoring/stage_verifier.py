@@ -8,7 +8,6 @@ import contextlib
 import math
 import textwrap
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -146,20 +145,12 @@ class StageVerifier:
         result = self._grade(item.id, item.module(self._solution).encode(), item.exercise)
         found = [check.diagnosis for check in _checks(result) if check.diagnosis]
         names = {name for one in found for name in one.misconceptions}
-        if names.isdisjoint(self._names_elsewhere):
+        if item.id not in names and names.isdisjoint(self._names_of_copies()):
             yield from _wrong_names(item, names)
 
-    @cached_property
-    def _names_elsewhere(self) -> set[str]:
-        """The misconceptions of the exercises that are copies, in the stages of these."""
-        course = self._runner.course
-        return {
-            item.id
-            for one in self._stage.exercises
-            if one.copied_from in course.file.stages
-            for item in misconceptions.read(course.stage(one.copied_from).misconceptions)
-            if item.exercise == one.name
-        }
+    def _names_of_copies(self) -> set[str]:
+        known = misconceptions.known_in(self._stage)
+        return {one.id for one in known} - {one.id for one in self._bank}
 
     def smallest_margins(self) -> Iterator[Margin]:
         """Yield the smallest distance of correct code from each bound, in the full proof."""
