@@ -21,7 +21,7 @@ from autograder.diagnosis.mistakes.rewriting import (
 )
 from autograder.diagnosis.vocabulary import ORDINALS, PROJECTIONS, role_of
 
-ENDS = {0: ("-1", "wrong_end.last"), -1: ("0", "wrong_end.first")}  # the other end of an axis
+ENDS = {"0": ("-1", "wrong_end.last"), "-1": ("0", "wrong_end.first")}  # the other end of an axis
 QUANTIFIERS = {"all": ("any", "all_any.one"), "any": ("all", "all_any.all")}
 INVERTED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
@@ -55,21 +55,25 @@ OPERATIONS: dict[type[ast.operator], dict[str, str]] = {  # that `reductions` do
 DTYPES = ("float32", "int64", "bool")
 EXTREMES = {"max": "min", "argmax": "argmin", "maximum": "minimum"}
 OTHER_EXTREMES = EXTREMES | {other: name for name, other in EXTREMES.items()}
+EXTREME_WORDS = {name: "maximum" if "max" in name else "minimum" for name in OTHER_EXTREMES}
 
 
 def ends(scope: Scope) -> Iterator[Rewrite]:
-    """The first entry of an axis for the last one, the beginning of a part for its end."""
+    """The first entry of an axis for the last one, and the reverse."""
     for site in scope.of(ast.Subscript):
-        part = site.node.slice
+        part, places = site.node.slice, [site_of(site, site.node, "slice")]
         if isinstance(site.node.ctx, ast.Store) or name_of(site.node.value) == "shape":
             continue
-        holder, keys = (part.elts, range(len(part.elts))) if _is_tuple(part) else (None, ())
-        places = [site_of(site, holder, key) for key in keys] or [site_of(site, site.node, "slice")]
+        if isinstance(part, ast.Tuple):
+            places = [site_of(site, part.elts, number) for number in range(len(part.elts))]
         for place in places:
-            number = _number(place.node)
-            if number in ENDS:
-                text, key = ENDS[number]
+            text, key = ENDS.get(ast.unparse(place.node), ("", ""))
+            if text:
                 yield mistake(key, put(place, text))
+
+
+def halves(scope: Scope) -> Iterator[Rewrite]:
+    """The beginning of a part for its end, and the reverse."""
     written = [
         site.node for site in scope.of(ast.Subscript) if isinstance(site.node.ctx, ast.Store)
     ]
@@ -85,20 +89,6 @@ def ends(scope: Scope) -> Iterator[Rewrite]:
                 yield mistake(used, put(site, "slice(-(SIZE), None)", SIZE=size))
             case ast.Slice(ast.expr() as size, None, None):
                 yield mistake("wrong_end.left_out", put(site, "slice(None, -(SIZE))", SIZE=size))
-
-
-def _is_tuple(part: ast.expr) -> bool:
-    return isinstance(part, ast.Tuple)
-
-
-def _number(node: ast.expr) -> int | None:
-    """Return the whole number that *node* is; ``None`` if it is none."""
-    match node:
-        case ast.Constant(int(number)):
-            return number
-        case ast.UnaryOp(ast.USub(), ast.Constant(int(number))):
-            return -number
-    return None
 
 
 def conditions(scope: Scope) -> Iterator[Rewrite]:
@@ -169,10 +159,9 @@ def functions(scope: Scope) -> Iterator[Rewrite]:
         name = name_of(site.node.func)
         of_tensor = isinstance(site.node.func, ast.Attribute) and name == "max"
         if not of_tensor and not any(one.arg == "key" for one in site.node.keywords):
-            words = {key: "maximum" if "max" in key else "minimum" for key in OTHER_EXTREMES}
             other = OTHER_EXTREMES[name]
-            edit = Edit(site, partial(_renamed, other))
-            yield mistake("wrong_reduction.other", edit, old=words[name], new=words[other])
+            words = {"old": EXTREME_WORDS[name], "new": EXTREME_WORDS[other]}
+            yield mistake("wrong_reduction.other", Edit(site, partial(_renamed, other)), **words)
     for site in scope.calls("stack"):
         yield mistake("new_axis_missing", Edit(site, partial(_renamed, "cat")))
     for site in scope.calls("unflatten"):
@@ -187,16 +176,13 @@ def shifts(scope: Scope) -> Iterator[Rewrite]:
     """Two sequences that must be shifted against one another, and are equal."""
     first = [site for site in scope.of(ast.List) if _is_added(site.node, 1)]
     last = [site for site in scope.of(ast.List) if _is_added(site.node, 0)]
-    for site in first:
-        name = name_of(site.node.elts[0])
-        yield mistake("shift_missing.left_out", put(site, "SOME", SOME=_rest(site)), name=name)
-        for other in last:
-            yield mistake("shift_missing.front", put(site, "SAME", SAME=other.node), name=name)
-    for site in last:
-        name = name_of(site.node.elts[1])
-        yield mistake("shift_missing.left_out", put(site, "SOME", SOME=_rest(site)), name=name)
-        for other in first:
-            yield mistake("shift_missing.end", put(site, "SAME", SAME=other.node), name=name)
+    both = (first, last, 0, "shift_missing.front"), (last, first, 1, "shift_missing.end")
+    for sites, others, end, key in both:
+        for site in sites:
+            name = name_of(site.node.elts[end])
+            yield mistake("shift_missing.left_out", put(site, "SOME", SOME=_rest(site)), name=name)
+            for other in others:
+                yield mistake(key, put(site, "SAME", SAME=other.node), name=name)
 
 
 def _is_added(node: ast.List, starred: int) -> bool:
@@ -279,4 +265,4 @@ def results(scope: Scope) -> Iterator[Rewrite]:
                     yield mistake("dtype.other", edit, "dtype", dtype=dtype)
 
 
-RULES = (ends, conditions, operations, functions, shifts, arguments, layers, results)
+RULES = (ends, halves, conditions, operations, functions, shifts, arguments, layers, results)

@@ -1,6 +1,6 @@
 """Provides a stage of attention without misconceptions, and a grader that names its mistakes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +9,8 @@ import torch
 from autograder.diagnosis.diagnostician import Diagnosed, diagnose
 from autograder.diagnosis.live import LiveSource
 from autograder.diagnosis.misconceptions import Misconception
+from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
+from autograder.diagnosis.mistakes.rewriting import Rewrite, Scope
 from autograder.diagnosis.observation import Failure, Observation, Submitted
 from autograder.diagnosis.student_code import StudentCode
 from autograder.results import Diagnosis
@@ -240,3 +242,17 @@ def one_thread() -> Iterator[None]:
 def grader(write_stage, one_thread) -> Grader:  # noqa: ARG001  # requested for its effect
     """A grader of the stage without misconceptions."""
     return Grader(write_stage())
+
+
+def lines_by_key(
+    rules: Iterable[Callable[[Scope], Iterable[Rewrite]]], solution: str, name: str
+) -> dict[str, list[str]]:
+    """Return the changed lines of each wrong program, by the key of its kind."""
+    code = ExerciseCode(solution, name, [name])
+    right, found = code.text([]).splitlines(), dict[str, list[str]]()
+    for scope in code.scopes:
+        for rewrite in (one for rule in rules for one in rule(scope)):
+            lines = [line.strip() for line in code.text([rewrite]).splitlines()]
+            changed = [line for line in lines if line not in {one.strip() for one in right}]
+            found.setdefault(rewrite.key, []).extend(changed)
+    return found

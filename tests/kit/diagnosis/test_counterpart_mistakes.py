@@ -5,6 +5,7 @@ import pytest
 from autograder.diagnosis.counterpart_mistakes import RULES
 from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.diagnosis.mistakes.kinds import KINDS
+from tests.kit.diagnosis.conftest import lines_by_key
 
 FUNCTION = """
 def joined(rows: Tensor, mask: Tensor, start: int, end: int, num_parts: int):
@@ -34,21 +35,8 @@ class Block(nn.Module):
 """
 
 
-def made(solution: str, name: str) -> dict[str, list[str]]:
-    """Return the changed lines of each wrong program, by the key of its kind."""
-    code = ExerciseCode(solution, name, [name])
-    right, found = code.text([]).splitlines(), dict[str, list[str]]()
-    for scope in code.scopes:
-        for rewrite in (one for rule in RULES for one in rule(scope)):
-            lines = [line.strip() for line in code.text([rewrite]).splitlines()]
-            changed = [line for line in lines if line not in {one.strip() for one in right}]
-            found.setdefault(rewrite.key, []).extend(changed)
-            code.compile([rewrite], "solution.py")
-    return found
-
-
-IN_FUNCTION = made(FUNCTION, "joined")
-IN_CLASS = made(CLASS, "Block")
+IN_FUNCTION = lines_by_key(RULES, FUNCTION, "joined")
+IN_CLASS = lines_by_key(RULES, CLASS, "Block")
 
 
 @pytest.mark.parametrize(
@@ -195,3 +183,12 @@ def test_every_kind_of_the_group_has_a_rule_that_makes_it():
     kinds = {key.partition(".")[0] for key in (*IN_FUNCTION, *IN_CLASS)}
 
     assert kinds >= {name for name, kind in KINDS.items() if kind.group == "counterpart"}
+
+
+@pytest.mark.parametrize(("solution", "name"), [(FUNCTION, "joined"), (CLASS, "Block")])
+def test_every_wrong_program_compiles(solution: str, name: str):
+    """Each part of a rule has its place in the source."""
+    code = ExerciseCode(solution, name, [name])
+    for scope in code.scopes:
+        for rewrite in (one for rule in RULES for one in rule(scope)):
+            code.compile([rewrite], "solution.py")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.diagnosis.mistakes.kinds import KINDS
 from autograder.diagnosis.plain_mistakes import RULES
+from tests.kit.diagnosis.conftest import lines_by_key
 
 SOLUTION = """
 def summed(pieces, counts):
@@ -29,18 +29,7 @@ def summed(pieces, counts):
     size = math.log(number)
     return max(found, key=found.get), joined
 """
-
-
-def made() -> dict[str, list[str]]:
-    """Return the changed lines of each wrong program, by the key of its kind."""
-    code = ExerciseCode(SOLUTION, "summed", ["summed"])
-    right, found = code.text([]).splitlines(), dict[str, list[str]]()
-    for scope in code.scopes:
-        for rewrite in (one for rule in RULES for one in rule(scope)):
-            lines = [line.strip() for line in code.text([rewrite]).splitlines()]
-            changed = [line for line in lines if line not in {one.strip() for one in right}]
-            found.setdefault(rewrite.key, []).extend(changed)
-    return found
+MADE = lines_by_key(RULES, SOLUTION, "summed")
 
 
 @pytest.mark.parametrize(
@@ -93,20 +82,18 @@ def made() -> dict[str, list[str]]:
 )
 def test_a_rule_makes_the_mistake_that_its_sentence_describes(key: str, line: str):
     """Each rule changes the line that its sentence is about."""
-    assert line in made()[key]
+    assert line in MADE[key]
 
 
 def test_a_value_can_be_computed_once_and_an_end_can_be_missing():
     """A step moves before its loop, and the end of a loop disappears."""
-    found = made()
-
-    assert "if True:" in found["computed_once"]
-    assert found["end_missing"] == ["pass"]
-    assert found["never_changed"] == ["pass"]
+    assert "if True:" in MADE["computed_once"]
+    assert MADE["end_missing"] == ["pass"]
+    assert MADE["never_changed"] == ["pass"]
 
 
 def test_every_sentence_of_the_group_has_a_rule():
     """Each kind of the group is made by a rule, and each rule makes kinds of the group."""
-    kinds = {key.partition(".")[0] for key in made()}
+    kinds = {key.partition(".")[0] for key in MADE}
 
     assert kinds == {name for name, kind in KINDS.items() if kind.group == "plain"}
