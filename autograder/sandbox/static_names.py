@@ -13,8 +13,9 @@ import re
 import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from importlib.machinery import PathFinder
 from itertools import islice
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Final
 
 import msgspec
@@ -38,23 +39,26 @@ from autograder.sandbox.bytecode_names import (
     short,
 )
 
-# What honest modules import is a list, because the ways to hide a call have no end: a package that
-# runs texts, a new operator, a module of the kit.
+# What honest modules reach is a list, because the ways to hide a call have no end: a package that
+# runs texts, a new operator, native code, a module of the kit.
 _USUAL: Final = frozenset(
     {"__future__", "abc", "bisect", "collections", "contextlib", "copy", "dataclasses", "decimal"}
     | {"enum", "fractions", "functools", "heapq", "itertools", "logging", "math", "matplotlib"}
     | {"numbers", "numpy", "operator", "pprint", "random", "re", "statistics", "textwrap", "time"}
-    | {"tqdm", "typing", "typing_extensions", "warnings"}
+    | {"torch", "tqdm", "typing", "typing_extensions", "warnings"}
 )
-_USUAL_TORCH: Final = frozenset(
-    {"torch", "torch.backends.cudnn", "torch.backends.mps", "torch.cuda", "torch.distributions"}
+_USUAL_MODULES: Final = frozenset(  # of the packages in _LISTED
+    {"numpy", "numpy.fft", "numpy.lib.stride_tricks", "numpy.linalg", "numpy.random"}
+    | {"numpy.testing", "numpy.typing"}
+    | {"torch", "torch.backends.cudnn", "torch.backends.mps", "torch.cuda", "torch.distributions"}
     | {"torch.functional", "torch.linalg", "torch.mps", "torch.nn", "torch.nn.functional"}
     | {"torch.nn.init", "torch.nn.modules", "torch.nn.parameter", "torch.nn.utils"}
     | {"torch.nn.utils.rnn", "torch.optim", "torch.optim.lr_scheduler", "torch.random"}
     | {"torch.testing", "torch.types", "torch.utils", "torch.utils.data"}
 )
+_LISTED: Final = frozenset({"numpy", "torch"})
 # These run a text, so nothing that they define has a definition in the source.
-_RUNNING: Final = frozenset({"exec", "eval"})
+_RUNNING: Final = frozenset({"exec", "eval", "__import__"})
 _MAX_PATH: Final = 200  # characters; longer texts are prose
 _PATH: Final = re.compile(
     r"\.\./|/\w|~/|\w:\\|\\\\|.*(?:course-secret|AUTOGRADER_|gradebook\.db|tests/hidden|solutions?/)"
@@ -84,24 +88,45 @@ def words_of_statements(
 
 
 def unusual(name: str) -> str:
-    """Return the module of an imported *name* if honest modules do not need it, otherwise ""."""
-    parts = name.split(".")
-    if parts[0] == "autograder":
-        return ".".join(parts[:2])
-    if parts[0] != "torch":
-        return "" if parts[0] in _USUAL else parts[0]
-    if private := next((part for part in parts if re.match(r"_[^_]", part)), ""):
-        return f"torch.….{private}"
-    module = "torch"
-    for part in parts[1:]:
-        inner = f"{module}.{part}"
-        if inner not in sys.modules:
-            # torch imports some of its modules on first use
-            is_lazy = module == "torch" and part not in vars(sys.modules["torch"])
-            module = inner if is_lazy else module
-            break
-        module = inner
-    return "" if module in _USUAL_TORCH else module
+    """Return the first module on the way to a dotted *name* that honest modules do not need.
+
+    Return "" if there is none. A module may be an attribute of another one, as in
+    ``torch.nn.functional.torch.jit``.
+    """
+    module, *parts = name.split(".")
+    if module == "autograder":
+        return ".".join([module, *parts[:1]])
+    if module == "torch" and (found := next((one for one in parts if re.match("_[^_]", one)), "")):
+        return f"torch.….{found}"
+    while _is_usual(module) and parts:
+        if module in sys.modules:
+            module, *parts = _below(module, parts)
+        else:
+            hidden = (one for one in parts if one.lstrip("_") in sys.stdlib_module_names - _USUAL)
+            return next(hidden, "")
+    return "" if _is_usual(module) else module
+
+
+def _is_usual(module: str) -> bool:
+    """Whether honest modules use *module*, or a module of the package *module*."""
+    package = module.partition(".")[0]
+    if package not in _LISTED:
+        return package in _USUAL
+    return module in _USUAL_MODULES or any(one.startswith(f"{module}.") for one in _USUAL_MODULES)
+
+
+def _below(module: str, parts: Sequence[str]) -> list[str]:
+    """Return the module that the first of *parts* is in *module*, and the parts after it.
+
+    For a name that is not a module, return *module* alone.
+    """
+    names = vars(sys.modules[module])
+    if isinstance(found := names.get(parts[0]), ModuleType):
+        return [found.__name__, *parts[1:]]
+    inner = f"{module}.{parts[0]}"
+    if parts[0] not in names and PathFinder.find_spec(inner, names.get("__path__", [])):
+        return [inner, *parts[1:]]  # torch imports some of its modules on first use
+    return [module]
 
 
 def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
@@ -123,9 +148,21 @@ ODD = "(odd)"  # stands for the words that honest modules do not need
 # These reach a function without its name, or call it where calls are not counted.
 _ODD_TABLES = frozenset({"vars", "globals", "locals"})
 _ODD_PARTS = frozenset(
-    {"__dict__", "__globals__", "__builtins__", "__closure__", "__code__", "__getattribute__"}
-    | {"__subclasses__", "_getframe", "get_objects", "get_referents", "get_referrers"}
-    | {"settrace", "setprofile", "next_functions"}
+    {"__builtins__", "__loader__", "__spec__", "next_functions", "settrace", "setprofile"}
+    | {"_getframe", "get_objects", "get_referents", "get_referrers"}
+)
+# Attributes by which a value that may be a module leads to other modules.
+_ODD_ATTRIBUTES = frozenset(
+    {"_C", "_VF", "builtins", "ctypes", "importlib", "jit", "ops", "os", "sys", "torch"}
+)
+# Other special names lead from a value to the code and the modules behind it.
+_USUAL_SPECIAL = frozenset(
+    {"__annotations__", "__class__", "__doc__", "__file__", "__main__", "__module__", "__name__"}
+    | {"__qualname__", "__version__", "__call__", "__enter__", "__exit__", "__init__", "__new__"}
+    | {"__post_init__"}
+    | {"__iter__", "__next__", "__len__", "__getitem__", "__setitem__", "__contains__", "__repr__"}
+    | {"__str__", "__eq__", "__hash__", "__setattr__", "__array__"}
+    | {"__matmul__", "__rmatmul__", *vars(float)} - {"__getattribute__"}
 )
 
 
@@ -325,7 +362,14 @@ def _odd_word(name: str, own: Collection[str] = ()) -> str:
         return parts[0]
     if parts[:2] == ["sys", "modules"]:
         return "sys.modules"
-    if odd := next((part for part in parts if part in _ODD_PARTS), ""):
+    found = (part for part in parts if part in _ODD_PARTS)
+    if odd := next(found, "") or next(filter(_is_special, parts[1:]), ""):
         return odd
-    is_torchs = parts[0] == "torch" and "torch" not in own and COMPUTED not in parts
-    return unusual(name) if is_torchs else ""
+    if parts[0] in _USUAL and parts[0] not in own:
+        return unusual(name.partition(f".{COMPUTED}")[0])
+    odd = next((part for part in parts[1:] if part in _ODD_ATTRIBUTES), "")
+    return "" if parts[0] == "self" else odd
+
+
+def _is_special(part: str) -> bool:
+    return part.startswith("__") and part.endswith("__") and part not in _USUAL_SPECIAL

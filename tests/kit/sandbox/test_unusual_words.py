@@ -28,6 +28,30 @@ def words(source: str) -> list[str]:
             id="the-kit",
         ),
         pytest.param("exec(text)", ["exec"], id="a-text"),
+        pytest.param("m = __import__('ctypes')", ["__import__"], id="an-import-by-a-text"),
+        pytest.param(
+            "import torch.nn.functional as F\nF.torch.jit.CompilationUnit('')",
+            ["torch.jit"],
+            id="a-module-of-a-module",
+        ),
+        pytest.param("import torch\ntorch.ctypes.CDLL('')", ["ctypes"], id="native-code"),
+        pytest.param(
+            "import numpy as np\nnp.ctypeslib.load_library('m', '.')",
+            ["numpy.ctypeslib"],
+            id="native-code-by-numpy",
+        ),
+        pytest.param(
+            "from torch.utils.cpp_extension import load_inline",
+            ["torch.utils.cpp_extension"],
+            id="a-compiler",
+        ),
+        pytest.param("import logging\nlogging.sys.modules", ["sys"], id="a-module-of-python"),
+        pytest.param(
+            "import matplotlib.pyplot as plt\nplt.sys.modules", ["sys"], id="not-yet-loaded"
+        ),
+        pytest.param("def f(lib): return lib.torch.ops", ["torch"], id="of-an-argument"),
+        pytest.param("f = f.__wrapped__", ["__wrapped__"], id="a-special-name"),
+        pytest.param("m = __loader__.load_module", ["__loader__"], id="the-loader"),
         pytest.param("def f(): return eval('1')", ["eval"], id="a-text-inside"),
         pytest.param("open('/proc/self/maps')", ["'/proc/self/maps'"], id="an-absolute-path"),
         pytest.param("p = '../../solutions'", ["'../../solutions'"], id="a-path-above"),
@@ -52,6 +76,11 @@ def test_a_word_that_honest_modules_do_not_need_is_found(source: str, found: lis
         pytest.param("def exec(x): return x\nexec(1)\nmodel.eval()", id="own-and-method"),
         pytest.param("import torch\ntorch.save({}, 'model.pt')", id="an-own-file"),
         pytest.param("from .helpers import f", id="relative"),
+        pytest.param("class A:\n    x: int = 0\n    __slots__ = ('x',)", id="special-names"),
+        pytest.param("def f(x): return x.__class__.__name__, x.__rmatmul__(x)", id="usual-special"),
+        pytest.param(
+            "import numpy as np\nnp.select([], [])\nnp.random.rand(2)", id="names-of-modules"
+        ),
         pytest.param("import torch\ntorch.backends.cudnn.benchmark = False", id="a-seed-idiom"),
     ],
 )
