@@ -26,9 +26,17 @@ ABOUT: Final[Mapping[str, Callable[[WrittenCode, str], bool]]] = {
     "reads the axis": lambda code, ordinal: code.reads_axis(ordinal),
     "computes": lambda code, names: code.computes(*names.split(" from ")),
     "multiplies": lambda code, factors: _multiplies(code, *factors.split(" by ")),
-    "swaps": lambda code, axes: code.swaps(*axes.split(" and ")),
+    "swaps": lambda code, axes: _swaps(code, *axes.partition(" of ")),
     "takes a": lambda code, what: f"takes a {what}" in code.operations,
+    "may take a": lambda code, what: bool(BY_HAND[what] & code.operations),
     "takes a tensor as": lambda code, name: name in code.tensors,
+}
+# The operations that may compute a reduction.
+BY_HAND: Final[Mapping[str, frozenset[str]]] = {
+    "sum": frozenset({"takes a sum", "adds"}),
+    "mean": frozenset({"takes a mean", "divides"}),
+    "maximum": frozenset({"takes a maximum", "compares"}),
+    "minimum": frozenset({"takes a minimum", "compares"}),
 }
 LONGEST_FIRST: Final = sorted(ABOUT, key=len, reverse=True)
 # Conditions without a name; the operations of ``WrittenCode`` are further ones.
@@ -84,6 +92,12 @@ def require_conditions(conditions: Iterable[str]) -> None:
             if words not in FACTS and words not in OPERATIONS and not _about(words):
                 msg = f"unknown condition {words!r}"
                 raise ValueError(msg)
+
+
+def _swaps(code: WrittenCode, axes: str, _: str, phrase: str) -> bool:
+    """Whether the source may swap *axes*, as in "first and last", of the quantity *phrase*."""
+    one, other = axes.split(" and ")
+    return code.swaps(one, other, phrase.removeprefix("the "))
 
 
 def _multiplies(code: WrittenCode, one: str, other: str) -> bool:

@@ -330,12 +330,12 @@ class Ranking:
         raised = [check for check in failed if check.raised]
         if not raised:
             return Explanation({})
-        written = self._raising(raised, failed, written=True)
+        written = self._raising(raised[0], failed, written=True)
         if written := [one for one in written if self._is_certain(one)]:
             return self._name(self._foremost(written))
         if not any(check.specific for check in raised):
             return Explanation({})
-        found = self._raising(raised, failed)
+        found = self._raising(raised[0], failed)
         kinds = [one for one in found if not self._is_written(one) and self._is_certain(one)]
         refused = all(check.refuses for check in raised)
         diagnosis = name_same_error(self._mistakes(kinds), refused=refused)
@@ -344,19 +344,17 @@ class Ranking:
         return Explanation({check.name: diagnosis for check in raised}, [kinds])
 
     def _raising(
-        self, raised: Sequence[FailedCheck], failed: Sequence[FailedCheck], *, written: bool = False
+        self, first: FailedCheck, failed: Sequence[FailedCheck], *, written: bool = False
     ) -> list[Candidate]:
         """List the programs with the same exceptions that pass and fail the same checks."""
-        alike = map(self.candidate, self.alike(raised[0], written=written))
-        return [one for one in alike if self._raises(one, raised, failed)]
+        alike = map(self.candidate, self.alike(first, written=written))
+        return [one for one in alike if self._raises(one, failed)]
 
-    def _raises(
-        self, found: Candidate, raised: Sequence[FailedCheck], failed: Sequence[FailedCheck]
-    ) -> bool:
+    def _raises(self, found: Candidate, failed: Sequence[FailedCheck]) -> bool:
         about_results = [check for check in failed if check.layer is not Layer.FORBIDDEN]
         return (
             bool(found.explained | found.stopped)
-            and all(check.name in found.alike for check in raised)
+            and self._ends_alike(found, failed)
             and not self._passes_any(found, about_results)
             and self.passes(found)
         )
@@ -366,7 +364,8 @@ class Ranking:
         by_answers = any(check.wrong for check in self.failed)
         found = self.evidence.pairs(self) if by_answers else []
         if self.raised:  # with few answers, documented ones agree by chance
-            found = [one for one in found if self._explains_other_numbers(one)]
+            other = {check.name for check in self.wrong if check.layer is not Layer.DOCUMENTED}
+            found = [one for one in found if one.explained & other]
         most = max((self._count_written(one) for one in found), default=0)
         found = [one for one in found if self._count_written(one) == most]
         pairs = {
@@ -429,13 +428,21 @@ class Ranking:
                 break
             keys |= {*self.alike(check, written=True)}
         names = {check.name for check in rest}
+        answered = {check.name for check in rest if not check.raised}
         found = [
             one
             for one in map(self.candidate, sorted(keys))
-            if one.explained & names and self.passes(one) and not self._is_by_chance(one)
+            if one.explained & names
+            and self.passes(one)
+            and (one.explained & answered or self._ends_alike(one, rest))
+            and not self._is_by_chance(one)
         ]
         most = max((len(one.named & names) for one in found), default=0)
         return self._foremost([one for one in found if len(one.named & names) == most])
+
+    def _ends_alike(self, found: Candidate, checks: Sequence[FailedCheck]) -> bool:
+        """Whether the program may raise every exception that the code raised in *checks*."""
+        return all(check.name in found.alike for check in checks if check.raised)
 
     def _is_by_chance(self, found: Candidate) -> bool:
         """Whether unexplained checks show that the agreement with *found* is a coincidence.
@@ -446,14 +453,6 @@ class Ranking:
         layers = {check.name: check.layer for check in self.failed}
         a_size = self.evidence.mistake(found.key[0]).id in SIZES and bool(left)
         return a_size or is_coincidence(found.explained, layers, [check.name for check in left])
-
-    def _explains_other_numbers(self, found: Candidate) -> bool:
-        """Whether *found* explains a wrong answer that is not documented."""
-        return any(
-            check.layer is not Layer.DOCUMENTED
-            for check in self.wrong
-            if check.name in found.explained
-        )
 
     def _foremost(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Return the best misconceptions, or the best kinds of mistake if there are none.

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, TypeGuard
 
-from autograder.diagnosis.vocabulary import ORDINALS
+from autograder.diagnosis.vocabulary import ORDINALS, role_of
 from autograder.sandbox.notebook_magics import read_parts
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -295,10 +295,14 @@ class WrittenCode:
         )
         return unpacked or any(_may_be(number, ordinal) for number in numbers)
 
-    def swaps(self, one: str, other: str) -> bool:
-        """Whether the axes *one* and *other* may be swapped, as far as their numbers are given."""
+    def swaps(self, one: str, other: str, role: str) -> bool:
+        """Whether axes of *role*, or of something else if it is "", may be swapped.
+
+        The axes *one* and *other* are compared as far as their numbers are given.
+        """
         calls = [each for each in self._nodes if isinstance(each, ast.Call)]
-        pairs = [_two_axes(each) for each in calls if name_of(each.func) in SWAPS]
+        swaps = (each for each in calls if name_of(each.func) in SWAPS)
+        pairs = [_two_axes(each) for each in swaps if not role or role_of(each) in {"", role}]
         exchanges = any(_may_be_pair(pair, one, other) for pair in pairs)
         return exchanges or bool(AXES_IN_ANY_ORDER & self.called)
 

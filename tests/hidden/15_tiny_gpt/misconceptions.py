@@ -18,6 +18,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="copies_the_numbers_of_the_embedding",
         exercise="GPT",
+        when=("reads data | calls clone | calls copy_ | calls detach | calls Parameter",),
         swaps=(
             (
                 "self.out_head.weight = self.tok_emb.weight",
@@ -33,6 +34,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="shares_the_numbers_but_not_the_parameter",
         exercise="GPT",
+        when=("reads data | calls set_ | calls detach | calls Parameter",),
         swaps=(
             (
                 "self.out_head.weight = self.tok_emb.weight",

@@ -77,6 +77,10 @@ def test_a_condition_is_a_fact_about_the_source(condition: str, *, holds: bool):
         ("return torch.transpose(x, 0, 2)", "swaps third and first"),
         ("return x.transpose(a, b)", "swaps first and third"),
         ("return x.T", "swaps first and third"),
+        ("return keys.transpose(1, 2)", "swaps second and third of the keys"),
+        ("return heads(x).transpose(1, 2)", "swaps second and third of the keys"),
+        ("return x.sum() / len(x)", "may take a mean"),
+        ("return x.amin()", "may take a minimum"),
         ("return attention_weights @ V", "multiplies the weights by the values"),
         ("return torch.bmm(w, x)", "multiplies `w` by `x`"),
         ("return torch.softmax(s).matmul(V)", "multiplies The weights by the values"),
@@ -98,6 +102,8 @@ def test_a_form_of_code_is_recognized(body: str, condition: str):
         ("return torch.ones(x, x)", "passes once x"),
         ("return torch.ones(range(x))", "passes once x"),
         ("return values @ weights", "multiplies the weights by the values"),
+        ("return queries.transpose(1, 2)", "swaps second and third of the keys"),
+        ("return x.amin()", "may take a mean"),
     ],
 )
 def test_a_similar_form_is_another_one(body: str, condition: str):
