@@ -20,7 +20,13 @@ from autograder.course import Course, Stage
 from autograder.errors import UsageError
 from autograder.exports.export_file import ExportFile, zip_of
 from autograder.exports.final_grade import final_grade
-from autograder.exports.grade_table import GradeTable, Score, StudentGrades, lms_number
+from autograder.exports.grade_table import (
+    GradeTable,
+    Score,
+    StudentGrades,
+    left_out,
+    lms_number,
+)
 from autograder.reports.feedback import counted
 from autograder.reports.html import feedback_page
 from autograder.results import Results, SubmissionResult, add
@@ -204,7 +210,7 @@ def _planned(
 ) -> tuple[list[_PlannedPage], list[str]]:
     """Return all pages, and remarks on students and groups; *chosen* are the results to return."""
     partners, remarks = _partners(request, chosen, files)
-    pages = []
+    pages, absent = [], []
     for student, index in chosen.items():
         whole = (student, *partners.get(student, ()))
         # Canvas shows a page to the whole group, so a second one would be shown twice to everybody.
@@ -213,8 +219,8 @@ def _planned(
                 shown = whole if request.platform == "canvas" else (one,)
                 pages.append(_PlannedPage(files[one], index, shown))
             else:
-                remarks.append(f"{one}: not found in the download, no page packed")
-    return pages, remarks
+                absent.append(one)
+    return pages, [*remarks, *left_out(absent, "download", "no page packed")]
 
 
 def _partners(

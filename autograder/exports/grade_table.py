@@ -16,6 +16,7 @@ from autograder.course import Course, Stage
 from autograder.errors import UsageError
 from autograder.results import Results, Status, SubmissionResult, add
 from autograder.sanitize import name_and_id
+from autograder.submission.files import in_sentence
 from autograder.submission.names import MAX_STUDENT, comparison_key
 from autograder.submission.roster import Groups
 
@@ -243,8 +244,15 @@ def match_students(
     found = {student.student: _matching_rows(student, index) for student in students}
     claims = Counter(rows[0] for rows in found.values() if len(rows) == 1)
     remarks = {who: _match_remark(who, rows, claims, file) for who, rows in found.items()}
-    matched = {who: rows[0] for who, rows in found.items() if not remarks[who]}
-    return matched, tuple(filter(None, remarks.values()))
+    matched = {who: rows[0] for who, rows in found.items() if rows and not remarks[who]}
+    absent = left_out([who for who in found if not found[who]], file, "not exported")
+    return matched, (*filter(None, remarks.values()), *absent)
+
+
+def left_out(students: Sequence[str], file: str, result: str) -> Iterator[str]:
+    """Yield one sentence about all *students* who are not in *file*."""
+    if students:
+        yield f"Not found in the {file}, {result}: {in_sentence(students)}"
 
 
 def nothing_matched(students: Sequence[StudentGrades], rows: Mapping[str, int], file: str) -> str:
@@ -302,12 +310,10 @@ def _matching_rows(student: StudentGrades, roster: _RosterIndex) -> list[int]:
 
 
 def _match_remark(student: str, rows: list[int], claims: Counter[int], file: str) -> str:
-    if not rows:
-        return f"{student}: not found in the {file}, not exported"
     if len(rows) > 1:
         lines = ", ".join(str(row + 1) for row in rows)
         return f"{student}: could be any of rows {lines} of the {file}, not exported"
-    if claims[rows[0]] > 1:
+    if rows and claims[rows[0]] > 1:
         return f"{student}: row {rows[0] + 1} of the {file} fits two students, not exported"
     return ""
 

@@ -164,7 +164,7 @@ class Recognizer:
     def _prefix(self) -> str | None:
         """The prefix of GitHub Classroom's repositories; None if it is unknown."""
         if self._login_prefix is not None:
-            return self._login_prefix
+            return self._login_prefix or None  # ids alone are not repositories
         return shared_prefix(self._folders) or None
 
     @cached_property
@@ -385,8 +385,10 @@ class ClassDivision:
         ]
         if absent:
             who = "1 student" if len(absent) == 1 else f"{len(absent)} students"
+            verb = "has" if len(absent) == 1 else "have"
             hint = "" if groups else " If groups submit together, add --groups."
-            yield f"{who} of the roster submitted nothing: {', '.join(sorted(absent))}.{hint}"
+            names = ", ".join(sorted(absent))
+            yield f"{who} of the roster {verb} nothing in {self._label}: {names}.{hint}"
 
     def _require_right_files(self, parsed: Sequence[ParsedName]) -> None:
         """Raise ``UnclearDownloadError`` if the roster or the worksheet is of something else."""

@@ -144,7 +144,7 @@ def test_who_is_not_in_the_download_is_named(tiny: Course, graded: Results):
     """A student who is not in the download is listed, and all others get their pages."""
     made = feedback_zip(tiny, graded, FeedbackRequest(platform="canvas", download=CANVAS[:1]))
 
-    assert made.remarks == ("turingalan_102: not found in the download, no page packed",)
+    assert made.remarks == ("Not found in the download, no page packed: turingalan_102",)
     assert len(pages(made.content)) == 1
 
 
@@ -293,7 +293,7 @@ def test_moodle_gets_a_page_for_each_member_of_a_group(
     made = feedback_zip(tiny, run, request)
 
     assert [moodle_reads(name)[0] for name in pages(made.content)] == ["101", "102"]
-    assert made.remarks == ("s103: not found in the download, no page packed",)
+    assert made.remarks == ("Not found in the download, no page packed: s103",)
 
 
 def test_members_who_each_submitted_have_separate_pages(tiny: Course, graded: Results):

@@ -174,12 +174,12 @@ def test_spelling_does_not_prevent_a_match(one: str, other: str):
 
 def test_every_student_is_matched_or_named_in_a_remark():
     """A student with one row is matched; one with two or no rows gets a remark."""
-    students = [StudentGrades(student=name) for name in ("ada", "alan", "emmy")]
+    students = [StudentGrades(student=name) for name in ("ada", "alan", "emmy", "ruth")]
     roster = [RosterRow(row, "", (name,)) for row, name in enumerate(("ada", "alan", "Alan"))]
     matched, remarks = match_students(students, roster, "roster")
 
     assert matched == {"ada": 0}
     assert remarks == (
         "alan: could be any of rows 2, 3 of the roster, not exported",
-        "emmy: not found in the roster, not exported",
+        "Not found in the roster, not exported: emmy, ruth",
     )

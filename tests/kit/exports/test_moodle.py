@@ -84,7 +84,7 @@ def test_an_address_and_names_of_a_gradebook_find_a_student():
 @pytest.mark.parametrize(
     ("students", "words"),
     [
-        pytest.param(["Bob_99"], "Bob_99: not found in the worksheet", id="unknown"),
+        pytest.param(["Bob_99"], "Not found in the worksheet, not exported: Bob_99", id="unknown"),
         pytest.param(["0815", "ada@example.org"], "fits two students", id="two-students-one-row"),
         pytest.param(["Submitted"], "could be any of rows 2, 3, 4", id="ambiguous"),
     ],

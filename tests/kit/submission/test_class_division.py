@@ -43,7 +43,7 @@ def test_the_number_in_the_worksheet_decides(moodle):
     found = moodle(["Ada Lovelace_12"], rows, [ADA, EVE])
 
     assert [one.student for one in found.works] == ["s2"]
-    assert found.remarks[0].startswith("1 student of the roster submitted nothing: Ada Lovelace (")
+    assert found.remarks[0].startswith("1 student of the roster has nothing in ")
 
 
 def test_a_match_by_name_alone_is_reported(moodle):
@@ -85,7 +85,7 @@ def test_students_of_the_roster_without_a_submission_are_named(stages, write, cl
     roster = Roster((person("ada", "1"), person("ben", "2"), Person(student="3", number="3")))
     (remark,) = find(class_, stages, options=FindOptions(roster=roster)).remarks
 
-    assert remark.startswith("1 student of the roster submitted nothing: ben (ben).")
+    assert remark.startswith(f"1 student of the roster has nothing in {class_.name}: ben (ben).")
     assert "--groups" in remark
 
 
@@ -97,7 +97,7 @@ def test_a_group_submits_for_its_members(stages, write, class_):
     options = FindOptions(roster=roster, groups=Groups(members, {}))
     (remark,) = find(class_, stages, options=options).remarks
 
-    assert remark == "1 student of the roster submitted nothing: cy (cy)."
+    assert remark == f"1 student of the roster has nothing in {class_.name}: cy (cy)."
 
 
 def test_the_worksheet_of_another_assignment_is_refused(moodle):

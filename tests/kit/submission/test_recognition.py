@@ -201,6 +201,17 @@ def test_a_prefix_that_is_cut_off_is_remarked_on(stages, write, class_):
     assert [work.student for work in whole.works] == ["team-1", "team-2"]
 
 
+def test_folders_named_after_students_are_a_class(stages, write, class_):
+    """Folders that are named after students of the gradebook are not repositories."""
+    write(f"ann-lee/{MODULE}")
+    write(f"ann-mai/{MODULE}")
+    known = FindOptions(roster=Roster((person("ann-lee"), person("ann-mai"))))
+    found = find(class_, stages, options=known)
+
+    assert found.what.endswith(": a class, 2 students")
+    assert [work.student for work in found.works] == ["ann-lee", "ann-mai"]
+
+
 def test_a_roster_of_another_class_is_refused(stages, write, class_):
     """If no entry matches the file of the roster, nothing is found."""
     write(f"hw-ada/{MODULE}")
