@@ -219,4 +219,4 @@ class CourseGradebook:
     def grade_table(self) -> GradeTable:
         """Read every score of the gradebook."""
         with self._setup.gradebook() as book:
-            return grade_table_of_gradebook(book, self._course, self._setup.coursedir)
+            return grade_table_of_gradebook(book, self._course, self._setup)

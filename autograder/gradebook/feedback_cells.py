@@ -9,13 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from nbgrader.exchange.default import ExchangeReleaseFeedback
-from nbgrader.preprocessors import ClearMarkScheme, GetGrades, NbGraderPreprocessor
+from nbgrader.preprocessors import (
+    AssignLatePenalties,
+    ClearMarkScheme,
+    GetGrades,
+    NbGraderPreprocessor,
+)
 from traitlets import List
 
 from autograder.course import load
 from autograder.errors import CourseError
 from autograder.gradebook.autograded_notebook import MODULE_CELL
 from autograder.gradebook.autograded_submission import read_master
+from autograder.gradebook.score_rows import set_late_penalty
 from autograder.submission.assemble import STAMP
 
 
@@ -70,6 +76,8 @@ class FeedbackGrades(GetGrades):
         """Add the scores to *nb*, and warn if some are not final."""
         self._waiting: list[str] = []
         self._outdated: list[str] = []
+        self._late = AssignLatePenalties(config=self.config)
+        self._late.init_plugin()
         made: tuple[Any, dict[str, Any]] = super().preprocess(nb, resources)
         page = f"{self.student_id}, {self.assignment_id}"
         if self._waiting:
@@ -94,6 +102,8 @@ class FeedbackGrades(GetGrades):
         super()._get_score(cell, resources)
         keys = (name, self.notebook_id, self.assignment_id, self.student_id)
         grade = self.gradebook.find_grade(*keys)
+        if grade.notebook.late_submission_penalty is not None:  # manual scores change the points
+            set_late_penalty(grade.notebook, self._late)
         if grade.manual_score is None and grade.auto_score is None:
             self._waiting.append(name)
         if points is not None and points != grade.max_score:

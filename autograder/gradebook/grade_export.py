@@ -16,7 +16,6 @@ from nbgrader.api import (
     SubmittedAssignment,
     SubmittedNotebook,
 )
-from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import CsvExportPlugin
 from traitlets import Enum
 
@@ -30,7 +29,8 @@ from autograder.exports.grade_table import (
     StudentGrades,
     settle_ungraded,
 )
-from autograder.gradebook.score_rows import outdated_grades
+from autograder.gradebook.connection import NbgraderSetup
+from autograder.gradebook.score_rows import outdated_grades, set_late_penalty
 from autograder.results import add
 from autograder.submission.files import in_sentence
 
@@ -47,7 +47,7 @@ class CsvExport(CsvExportPlugin):
     def export(self, gradebook: Gradebook) -> None:
         """Write ``grades.csv`` or the file given by ``--to``; a missing submission counts 0."""
         course = load(Path(self.parent.coursedir.root))
-        grades = grade_table_of_gradebook(gradebook, course, self.parent.coursedir)
+        grades = grade_table_of_gradebook(gradebook, course, NbgraderSetup.of_course(course))
         stages = {str(name) for name in self.assignment}
         students = {str(name) for name in self.student}
         chosen = replace(
@@ -87,14 +87,13 @@ class _GradedCell(NamedTuple):
     is_exercise: bool  # whether the autograder grades it; other cells are written answers and tasks
 
 
-def grade_table_of_gradebook(
-    book: Gradebook, course: Course, coursedir: CourseDirectory
-) -> GradeTable:
+def grade_table_of_gradebook(book: Gradebook, course: Course, setup: NbgraderSetup) -> GradeTable:
     """Read every score in *book*, with the stages in the order of *course* and others after them.
 
     As in nbgrader, an answer that is not yet graded by hand counts 0; a remark lists it. Other
-    remarks list the submissions in *coursedir* whose lab has had different points since they were
-    graded. An exercise without a score means that nothing in the submission could be graded.
+    remarks list the submissions whose lab has had different points since they were graded. An
+    exercise without a score means that nothing in the submission could be graded. Late penalties
+    are computed and stored again, because manual scores may have changed the points.
     """
     cells = _cells(book)
     titles = {stage.name: stage.title for stage in course.stages}
@@ -106,6 +105,9 @@ def grade_table_of_gradebook(
     # A row without a notebook only stores an extension; nothing has been submitted yet.
     for submission in (one for one in book.db.query(SubmittedAssignment) if one.notebooks):
         stage = submission.assignment.name
+        for row in submission.notebooks:
+            if row.late_submission_penalty is not None:
+                set_late_penalty(row, setup.late)
         penalty = sum(item.late_submission_penalty or 0.0 for item in submission.notebooks)
         score = _score(
             {cell.name: cell.max_points for cell in cells.values() if cell.stage == stage},
@@ -116,6 +118,7 @@ def grade_table_of_gradebook(
         )
         is_ungraded = submission.id in ungraded
         scores[submission.student_id][stage] = replace(score, is_ungraded=is_ungraded)
+    book.db.commit()
     return GradeTable(
         stages=tuple(_column(name, titles.get(name, name), cells.values()) for name in order),
         rows=tuple(
@@ -128,7 +131,7 @@ def grade_table_of_gradebook(
             )
             for student in book.db.query(Student).order_by(Student.id)
         ),
-        remarks=(*remarks, *outdated_grades(book, coursedir)),
+        remarks=(*remarks, *outdated_grades(book, setup.coursedir)),
     )
 
 

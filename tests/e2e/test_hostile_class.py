@@ -351,7 +351,7 @@ def test_exports_have_only_points(hostile: HostileClass):
     course = courses.load(hostile.root)
     setup = NbgraderSetup.of_course(course)
     with setup.gradebook() as book:
-        table = grade_table_of_gradebook(book, course, setup.coursedir)
+        table = grade_table_of_gradebook(book, course, setup)
     text = nbgrader_csv(table).content.decode() + exercises_csv(table).content.decode()
 
     assert "returns_seven" in text

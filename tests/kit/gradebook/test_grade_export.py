@@ -72,7 +72,7 @@ def class_(course: Course, write: WriteBook, graded: Made, work: StudentWork, an
 @pytest.mark.usefixtures("class_")
 def test_numbers_are_nbgraders(exported: Exported):
     """Rows are equal to nbgrader's, with manual scores, extra credit, penalties and zeros."""
-    theirs, ours = exported(CsvExportPlugin), exported()
+    ours, theirs = exported(), exported(CsvExportPlugin)
 
     assert list(ours[0]) == list(theirs[0])
     assert len(ours) == 4
@@ -178,20 +178,20 @@ def test_the_grade_table_has_every_exercise(course: Course):
     """The grade table has the points of every exercise, which some exports need."""
     setup = NbgraderSetup.of_course(course)
     with setup.gradebook() as book:
-        grades = grade_table_of_gradebook(book, course, setup.coursedir)
+        grades = grade_table_of_gradebook(book, course, setup)
     ada = next(row for row in grades.rows if row.student == "ada").scores[STAGE]
 
     assert ada.exercises == {
         "double": (2.5, 5.0), "Scale": (5.0, 5.0), "why": (3.5, 3.0), "sketch": (3.5, 2.0),
     }  # fmt: skip
-    assert (ada.raw, ada.penalty, ada.score, ada.max_score) == (14.5, 7.5, 7.0, 15.0)
+    assert (ada.raw, ada.penalty, ada.score, ada.max_score) == (14.5, 14.5, 0.0, 15.0)
 
 
 def test_an_empty_gradebook_is_a_header(course: Course, exported: Exported):
     """The grade table of an empty gradebook has a header and no rows."""
     setup = NbgraderSetup.of_course(course)
     with setup.gradebook() as book:
-        grades = with_zeros(grade_table_of_gradebook(book, course, setup.coursedir), {})
+        grades = with_zeros(grade_table_of_gradebook(book, course, setup), {})
 
     assert exported() == []
     assert (grades.rows, [stage.name for stage in grades.stages]) == ((), [STAGE])
@@ -229,7 +229,7 @@ def test_the_grade_table_keeps_what_the_instructor_did(course: Course):
     )
     setup = NbgraderSetup.of_course(course)
     with setup.gradebook() as book:
-        grades = grade_table_of_gradebook(book, course, setup.coursedir)
+        grades = grade_table_of_gradebook(book, course, setup)
     scores = {row.student: row.scores[STAGE] for row in grades.rows if row.scores}
 
     assert scores["bob"].cells["why"] == CellGrade(comment="Why so?")
