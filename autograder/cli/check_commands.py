@@ -106,7 +106,7 @@ def watch(
     """Check your current exercise at each save; it shows one problem at a time."""
     own, _, task, _ = inputs.find_place(where)
     output.print_lines(filter(None, [learner_folder.newer_course(own)]))
-    typer.echo(watching.watch(own, task, plain=plain))
+    output.print_lines([watching.watch(own, task, plain=plain)])
 
 
 @app.command()

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from autograder.cli.output import tolerate_any_encoding
+from autograder.cli.output import print_remarks, tolerate_any_encoding
 from autograder.errors import AutograderError, UnclearDownloadError, UsageError, library_error
 
 # The extra that installs each optional library, by the name under which it is imported.
@@ -120,13 +120,13 @@ class CommandGroup(TyperGroup):
         try:
             return super().invoke(ctx)
         except AutograderError as error:
-            typer.echo(str(error), err=True)
+            print_remarks([str(error)])
             raise typer.Exit(1 if isinstance(error, UnclearDownloadError) else 2) from None
         except Exception as error:
             message = _explained(ctx, error)
             if not message:  # a bug, so keep the traceback
                 raise
-            typer.echo(message, err=True)
+            print_remarks([message])
             raise typer.Exit(2) from None
         finally:
             os.umask(before)

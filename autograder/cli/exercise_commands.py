@@ -28,7 +28,8 @@ def start(
     done = learner_folder.start(here, folder, course_folder)
     inside = done.folder.is_relative_to(here)
     shown = done.folder.relative_to(here) if inside else done.folder
-    typer.echo(f"{shown} holds your stages: {len(done.added)} files added.")
+    name = done.folder.name if done.folder == here else shown
+    output.print_lines([f"{name} holds your stages: {len(done.added)} files added."])
     output.print_lines(f"updated {path}" for path in done.replaced)
     output.print_lines(f"kept your {path}" for path in done.kept)
     output.print_lines(done.changes)
@@ -51,8 +52,8 @@ def hint(
     _, state, task, _ = inputs.find_place(where)
     shown = state.next_hint(task, number)
     hints = state.hints_of(task)
-    typer.echo(f"{task.key}, hint {shown} of {len(hints)}:")
-    typer.echo(hints[shown - 1] or "This copy has no hints file.")
+    text = hints[shown - 1] or "This copy has no hints file."
+    output.print_lines([f"{task.key}, hint {shown} of {len(hints)}:", text])
     output.print_remarks(filter(None, [state.fault]))
 
 
@@ -77,9 +78,9 @@ def next_(where: options.Where = "") -> None:
     file, line = learner_folder.location(task)
     file = learner_folder.shown_path(file)
     shown = f" ({task.exercise.effort})" if task.exercise.effort else ""
-    typer.echo(f"Next: {task.exercise.name}{shown}, in {task.stage.title}.")
-    typer.echo(f"{file}{f', line {line}' if line else ''}")
-    output.print_lines(filter(None, [copies.request(handout, state, task)]))
+    what = f"Next: {task.exercise.name}{shown}, in {task.stage.title}."
+    request = copies.request(handout, state, task)
+    output.print_lines(filter(None, [what, f"{file}{f', line {line}' if line else ''}", request]))
     typer.echo("`autograder watch` checks it each time you save.")
 
 
@@ -154,7 +155,7 @@ def reset(exercise: Annotated[str, Argument(metavar="EXERCISE")]) -> None:
     copy = learner_folder.reset_exercise(handout, state, task)
     typer.echo(f"{task.key} is as you received it.")
     if copy is not None:
-        typer.echo(f"A copy of your file: {copy}")
+        output.print_lines([f"A copy of your file: {copy}"])
     output.print_remarks(filter(None, [state.fault]))
 
 

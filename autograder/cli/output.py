@@ -4,6 +4,7 @@ import codecs
 import os
 import shutil
 import sys
+import textwrap
 import unicodedata
 from collections.abc import Iterable
 from io import TextIOWrapper
@@ -38,16 +39,26 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
     return plain, error.end
 
 
-def print_lines(lines: Iterable[str]) -> None:
-    """Print *lines* to stdout."""
+def print_lines(lines: Iterable[str], *, err: bool = False) -> None:
+    """Print *lines* to stdout or stderr; in a terminal, long ones are broken between words."""
+    stream = sys.stderr if err else sys.stdout
+    width = shutil.get_terminal_size().columns if stream.isatty() else None
     for line in lines:
-        typer.echo(line)
+        typer.echo(line if width is None else _wrapped(line, width), err=err)
+
+
+def _wrapped(text: str, width: int) -> str:
+    rows = text.split("\n")
+    whole = {"break_long_words": False, "break_on_hyphens": False}  # a path can be copied
+    return "\n".join(
+        row if len(row) <= width else textwrap.fill(row, width, **whole)  # type: ignore[arg-type]  # only options
+        for row in rows
+    )
 
 
 def print_remarks(remarks: Iterable[str]) -> None:
     """Print *remarks* to stderr, so that they are not part of the output."""
-    for remark in remarks:
-        typer.echo(remark, err=True)
+    print_lines(remarks, err=True)
 
 
 def print_progress(line: str) -> None:

@@ -17,6 +17,23 @@ def test_remarks_do_not_mix_with_the_output(capsys: pytest.CaptureFixture[str]):
     assert capsys.readouterr() == ("one\ntwo\n", "note\n")
 
 
+def test_long_lines_are_broken_between_words_in_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """A pipe gets each line as it is, and a path stays whole."""
+    text = "a hint with more words than fit, in /a/long/path\nx = 1"
+    monkeypatch.setenv("COLUMNS", "20")
+    print_lines([text])
+    piped = capsys.readouterr().out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    print_lines([text])
+
+    assert piped == f"{text}\n"
+    assert capsys.readouterr().out == (
+        "a hint with more\nwords than fit, in\n/a/long/path\nx = 1\n"
+    )
+
+
 def test_progress_is_shown_without_a_terminal(capsys: pytest.CaptureFixture[str]):
     """Without a terminal, lines of progress go to stderr."""
     print_progress("01_tiny: copying")
