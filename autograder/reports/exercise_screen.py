@@ -156,8 +156,11 @@ Layouts = tuple[tuple[Sequence[Block], ...], tuple[Rank, ...]]  # the largest la
 FEW_ROWS = 3  # of a message or printed text, if the screen has too few rows
 
 
-def exercise_screen(exercise: ExerciseFeedback, width: int) -> Iterator[Part]:
-    """Yield the parts about the first problem of *exercise*, with the mistake first."""
+def exercise_screen(exercise: ExerciseFeedback, width: int, more: str = "") -> Iterator[Part]:
+    """Yield the parts about the first problem of *exercise*, with the mistake first.
+
+    *more* says where to see rows of numbers that do not fit.
+    """
     if exercise.first is None:
         yield passed_screen(exercise, width)
         return
@@ -168,7 +171,7 @@ def exercise_screen(exercise: ExerciseFeedback, width: int) -> Iterator[Part]:
         for block in blocks
     )
     for block in blocks:
-        layouts, ranks = _layouts(block, width - INDENT, is_explained=is_explained)
+        layouts, ranks = _layouts(block, width - INDENT, more, is_explained=is_explained)
         yield Part(tuple(draw(shown, width, indent=INDENT) for shown in layouts), ranks)
 
 
@@ -179,7 +182,7 @@ def passed_screen(exercise: ExerciseFeedback, width: int) -> Part:
     return Part(((passes, *more), (passes,)), (Rank.PASSED,)) if more else kept(passes)
 
 
-def _layouts(block: Block, width: int, *, is_explained: bool) -> Layouts:
+def _layouts(block: Block, width: int, more: str, *, is_explained: bool) -> Layouts:
     """Return *block* and smaller replacements, with the rank at which each is replaced."""
     match block:
         case NamedMistake():
@@ -192,7 +195,7 @@ def _layouts(block: Block, width: int, *, is_explained: bool) -> Layouts:
             return ([block], [few], least), (Rank.MESSAGE, Rank.SHORT_MESSAGE)
         case Tables(tables):
             ranks = (Rank.TABLES, Rank.TABLES, Rank.TABLES, Rank.DIFFERENCE, Rank.NOTE)
-            return _smaller_tables(tables), ranks
+            return _smaller_tables(tables, more), ranks
         case Printed(text):
             few_lines = replace(block, text=last_rows(text, FEW_ROWS))
             return ([block], [few_lines], []), (Rank.PRINTED, Rank.MESSAGE)
@@ -200,24 +203,23 @@ def _layouts(block: Block, width: int, *, is_explained: bool) -> Layouts:
             return ([block],), ()
 
 
-def _smaller_tables(tables: tuple[TensorTable, ...]) -> tuple[list[Block], ...]:
+def _smaller_tables(tables: tuple[TensorTable, ...], more: str) -> tuple[list[Block], ...]:
     """Return tables with fewer rows, the last ones as a note; the difference goes first."""
     rows = len(tables[0].rows)
     cut = first_wrong_row(tables)
     pair = replace(cut, rows=cut.rows[:-1])
-    more = [_more(rows - 1)] if rows > 1 else []
+    rest, all_rows = (
+        Aside(f"… {counted(number, 'more row')} of numbers{more}") for number in (rows - 1, rows)
+    )
+    note = [rest] if rows > 1 else []
     return (
         [Tables(tables)],
         [Tables(tables[:-1])],
-        [Tables((cut,)), *more],
-        [Tables((pair,)), *more],
-        [_more(rows)],
+        [Tables((cut,)), *note],
+        [Tables((pair,)), *note],
+        [all_rows],
         [],
     )
-
-
-def _more(rows: int) -> Aside:
-    return Aside(f"… {counted(rows, 'more row')} of numbers: press d")
 
 
 MAX_PATH = 400  # characters; a student's own path may be long
@@ -261,11 +263,12 @@ def _parts(feedback: SelfCheckFeedback, here: Path, width: int, *, is_cut: bool)
 
 
 def _exercise(exercise: ExerciseFeedback, width: int) -> Part:
-    """Return *exercise* with its first problem, the name of the mistake alone, or the verdict."""
+    """Return *exercise* with its first problem, what it uses and the mistake, or the verdict."""
+    said = [block.text for block in exercise.problem if isinstance(block, Dependency)]
     names = [block.name for block in exercise.problem if isinstance(block, NamedMistake)]
-    named = [Padding(Text(f"{LEAD}{name}."), (0, 0, 0, INDENT)) for name in names]
+    said += [f"{LEAD}{name}." for name in names]
     full = tuple(checked_exercise(exercise, width))
-    short: Renderables = (verdict(exercise), *named)
+    short = (verdict(exercise), *(Padding(Text(one), (0, 0, 0, INDENT)) for one in said))
     rank = Rank.PASSED if exercise.first is None else Rank.LATER
     return Part((full, short, (verdict(exercise),)), (rank, Rank.MESSAGE))
 

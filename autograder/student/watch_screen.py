@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # it imports torch
 END: Final = frozenset({"\x03", "\x04", ""})  # Ctrl-C, Ctrl-D; empty: the terminal is gone
 FORWARD: Final = frozenset({" ", "down", "page down"})
 BACKWARD: Final = frozenset({"b", "up", "page up"})
+PRESS_D: Final = ": press d"  # where rows do not fit
 PAGE_KEYS: Final = "space next page · b previous page · any other key goes back · q quit"
 
 
@@ -211,7 +212,7 @@ def _exercise(state: Watch, width: int) -> Iterator[Part]:
         yield kept(Text(state.answer.message))
     else:
         uses = state.not_right() if feedback.first is not None else ()
-        yield from exercise_screen(replace(feedback, uses=uses), width)
+        yield from exercise_screen(replace(feedback, uses=uses), width, PRESS_D)
     yield from _hints(state)
     if feedback is not None and feedback.first is None:
         yield from next_step(state)
@@ -301,7 +302,7 @@ def stage_picture(stage: Stage, rows: "PictureRows", width: int) -> Iterator[Par
         return
     title = "The result of your code:"
     shown = tuple(picture_parts(title, picture, rows, width))
-    away = Text("The picture has more rows than fit here: press d", style="dim")
+    away = Text(f"The picture has more rows than fit here{PRESS_D}", style="dim")
     yield Part((("", *shown), shown, (away,), ()), (Rank.GAPS, Rank.PICTURE, Rank.NOTE))
     yield spaced(Rank.MESSAGE, Text(picture.meaning))
 
@@ -322,7 +323,7 @@ def _hidden_answer(state: Watch, width: int) -> Iterator[Part]:
         yield kept(Text(answer.message if answer else ""))
         return
     yield kept(Text(f"Hidden checks of {state.task.exercise.name}:", style="bold"))
-    yield from exercise_screen(answer.feedback, width)
+    yield from exercise_screen(answer.feedback, width, PRESS_D)
 
 
 def _passed_before(state: Watch) -> Iterator[Part]:

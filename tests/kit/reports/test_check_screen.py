@@ -49,6 +49,7 @@ def test_later_exercises_keep_the_names_of_their_mistakes(feedback: SelfCheckFee
     text = shown(feedback, 23)
 
     assert text.count("It looks like this:") == len(feedback.exercises)
+    assert text.count("It uses double, which is not right yet.") == 2
     assert text.count("Expected") == 1
 
 

@@ -14,7 +14,8 @@ from tests.kit.factories import MakeCheck, MakeSubmission
 def parts(tiny: Course, submission: MakeSubmission, failed_check: CheckResult):
     """Return the parts of an answer with a diagnosis, a message and tables."""
     result = submission(failed_check)
-    return list(exercise_screen(build_exercise_feedback(tiny.stages[0], result, "double"), 80))
+    feedback = build_exercise_feedback(tiny.stages[0], result, "double")
+    return list(exercise_screen(feedback, 80, ": press d"))
 
 
 def shown(parts, rows: int) -> str:
