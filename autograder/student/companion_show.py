@@ -66,11 +66,15 @@ def show_here(
     file = companion.read(shared)
     _require_place(file, stage.name, changed)
     order = [one.name for one in own.stages]
-    passed = Progress.read(own.root).passed
+    state = Progress.read(own.root)
+    passed, mine = state.passed, [one for one in file.slot if one.stage == stage.name]
+    if not state.is_on_disk:  # in a class without `start`, the code next to the lab counts
+        needed = {key for one in mine for key in one.keys}
+        passed = {key for key in needed if key.partition("/")[0] in order}
     earlier = order[: order.index(stage.name)]
     slots = [one for one in file.filled(passed) if one.stage in earlier]
     opened, notes = open_module(shared, file.module), list[str]()
-    for slot in (one for one in file.slot if one.stage == stage.name):
+    for slot in mine:
         missing = sorted(key for key in slot.keys - passed if not key.startswith(f"{stage.name}/"))
         if missing:
             notes.append(
@@ -81,7 +85,7 @@ def show_here(
             slots.append(slot)
     for slot in slots:
         module = LiveModule(own.stage(slot.stage).stub)
-        mine = changed if slot.stage == stage.name else {}
+        replaced = changed if slot.stage == stage.name else {}
         try:
             getattr(module, slot.needs[-1].rpartition("/")[2])
         except NotReadyError as error:
@@ -89,7 +93,7 @@ def show_here(
                 raise
             notes.append(f"{error} The course's own code took its place.")
             continue
-        opened.fill(slot.stage, slot.glue, Changed(module, mine))
+        opened.fill(slot.stage, slot.glue, Changed(module, replaced))
     shown = file.shown_with(slots)
     request = companion.request_of(shown, prompt or (shown.start if shown and changed else ""))
     try:

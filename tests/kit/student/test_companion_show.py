@@ -11,7 +11,7 @@ from autograder.errors import UsageError
 from autograder.sandbox.spawned_workers import Workers
 from autograder.student.companion_show import Changed, is_here, show, show_here
 from autograder.student.lab import CompanionText
-from autograder.student.progress import Progress
+from autograder.student.progress import PROGRESS_FILE, Progress
 
 STAGES = ("00_start_here", "02_causal_averaging", "04_self_attention")
 TOML = """
@@ -48,7 +48,7 @@ class Counter:
         if prompt == "bad":
             raise ValueError("It can't count to bad.")
         number = float(prompt or start)
-        mean = self.modules["00_start_here"].mix(number, 1.0)
+        mean = self.modules["00_start_here"].mix(number, 1.0) if self.modules else number
         text = f"{mean} of {len(self.modules)}"
         return {"parts": [[says, text]], "notes": [], "share": 0.5, "is_own": True}
 
@@ -151,6 +151,23 @@ def test_a_lab_says_which_earlier_exercise_it_also_needs(own: Handout):
         "With your transfer_weights, the counter needs 02_causal_averaging/row_means: not passed "
         "yet, so the course's own code is in use."
     )
+
+
+def test_a_lab_without_progress_uses_the_code_next_to_it(own: Handout):
+    """In a class without `start`, nothing is known about what passes."""
+    text = TOML.replace(
+        'needs = ["transfer_weights"]', 'needs = ["00_start_here/mix", "transfer_weights"]'
+    )
+    (own.shared / COMPANION_FILE).write_text(text)
+    stage = own.stage("04_self_attention")
+    (own.root / PROGRESS_FILE).unlink()
+    with_code = show_here(own, stage, "5", {})
+    shutil.rmtree(own.root / "00_start_here")
+    alone = show_here(handouts(own.root), stage, "5", {})
+
+    assert (with_code.parts[0].text, with_code.notes) == ("3.0 of 2", ())
+    assert alone.parts[0].text == "5.0 of 0"
+    assert "00_start_here/mix: not passed yet" in alone.notes[0]
 
 
 @pytest.mark.parametrize(
