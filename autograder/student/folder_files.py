@@ -18,6 +18,12 @@ from autograder.disk import replace_file
 
 FILE: Final = "course.json"  # the memory
 CPU: Final = "https://download.pytorch.org/whl/cpu"
+_AFTER_AN_UPDATE: Final = (
+    "After an update of the kit or the course, run `autograder start` here again."
+)
+_AFTER_A_PULL: Final = (
+    "After `git pull` in the clone, run `make setup` there, and `autograder start` here again."
+)
 _INSTALL: Final = re.compile(r"^## Install\n.*?(?=^## )", re.MULTILINE | re.DOTALL)
 
 
@@ -28,7 +34,7 @@ def learners_guide(text: str) -> bytes:
         f"{_activation()}\n"
         "This folder is your own: `autograder start` has made it, and updates it without touching "
         "your code.\n"
-        "After an update of the kit or the course, run `autograder start` here again.\n"
+        f"{_AFTER_A_PULL if 'make setup' in text else _AFTER_AN_UPDATE}\n"
         "A newer wheel is installed as the first one was, with the builds of torch that need no "
         f"GPU: with pip by `--extra-index-url {CPU}`, with pipx by "
         f'`--pip-args="--extra-index-url {CPU}"`, and with uvx by `--index {CPU} '

@@ -48,3 +48,4 @@ def test_each_situation_has_a_text_without_placeholders(tiny: Course, wheel: str
     assert ("make setup" in text) is not bool(wheel)
     assert ".venv/bin/activate` first" in text
     assert "## Install" not in own
+    assert ("`git pull`" in own) is not bool(wheel)
