@@ -10,6 +10,8 @@ from torch.nn import functional as F
 
 from autograder.sandbox.module_parameters import load
 
+from .storyteller import BLIND, Unusable
+
 
 def loaded(module: nn.Module, weights: dict[str, Tensor]) -> nn.Module:
     """Copy *weights* into the learner's *module*, as the checks do."""
@@ -31,19 +33,30 @@ def heads_of(story, make):
 
 def shortcut(story, m):
     """A shortcut adds two vectors: twice their mean."""
-    story.fill("mix", add=lambda x, y: 2 * m.mix(x.flatten(), y.flatten()).view(x.shape))
+
+    def add(x, y):
+        mean = story.call("add", "mix", (x.numel(),), m.mix, x.flatten(), y.flatten())
+        return 2 * mean.reshape(x.shape)
+
+    story.fill("mix", add=add)
 
 
 def one_query(story, m):
     """Scores, softmax and mixing, once for each head and new character."""
-    story.fill(
-        "scores_for_query",
-        scores=lambda q, k: torch.stack([m.scores_for_query(k, query) for query in q]),
-    )
+
+    def each(slot, name, rows, size, function):
+        return torch.stack([story.call(slot, name, (size,), function, row) for row in rows])
+
+    def scores(q, k):
+        return each("scores", "scores_for_query", q, len(k), lambda row: m.scores_for_query(k, row))
+
+    def mix(w, v):
+        size = v.shape[1]
+        return each("mix", "context_vector", w, size, lambda row: m.context_vector(row, v))
+
+    story.fill("scores_for_query", scores=scores)
     story.fill("softmax_stable", softmax=lambda scores: m.softmax_stable(scores, -1))
-    story.fill(
-        "context_vector", mix=lambda w, v: torch.stack([m.context_vector(row, v) for row in w])
-    )
+    story.fill("context_vector", mix=mix)
 
 
 def triangle(story, m):
@@ -80,7 +93,12 @@ def unmasked_heads(story, m):
     own = heads_of(story, make)
 
     def head(x, first, layer, h):
-        return torch.stack([own[layer, h](x[: i + 1])[-1] for i in range(first, len(x))])
+        one = own[layer, h]
+        name = "SelfAttention_v1" if layer == story.layers - 1 else "SelfAttention_v2"
+        found = [
+            story.call("head", name, (i, story.d), one, x[:i]) for i in range(first + 1, len(x) + 1)
+        ]
+        return torch.stack([rows[-1] for rows in found])
 
     story.fill("SelfAttention_v2", head=head)
 
@@ -100,9 +118,20 @@ def masked_heads(story, m):
     story.remembers = False
 
     def head(x, first, layer, h):
-        return own[layer, h](x, m.causal_mask(len(x)))[first:, : story.d]
+        T = len(x)
+        mask = mask_of(story, "causal_mask", (T, T), lambda: m.causal_mask(T).float())
+        found = story.call("head", "MaskedSelfAttention", x.shape, own[layer, h], x, mask)
+        return found[first:, : story.d]
 
     story.fill("MaskedSelfAttention", head=head)
+
+
+def mask_of(story, name, shape, function):
+    """Return the mask that the learner's *function* makes for the heads."""
+    mask = story.call("head", name, shape, function)
+    if (mask == 0).all(-1).any():
+        raise Unusable(BLIND)
+    return mask
 
 
 def batched_heads(story, name, make):
@@ -152,8 +181,10 @@ def cross_heads(story, m):
 
     def head(x, first, layer, h):
         T = len(x)
-        written = m.padding_mask(list(range(first + 1, T + 1)), T)
-        return own[layer, h](x[first:, None], x.expand(T - first, -1, -1), written)[:, 0]
+        lengths, n = list(range(first + 1, T + 1)), T - first
+        written = mask_of(story, "padding_mask", (n, T), lambda: m.padding_mask(lengths, T))
+        args = x[first:, None], x.expand(n, -1, -1), written
+        return story.call("head", "CrossAttention", (n, 1, story.d), own[layer, h], *args)[:, 0]
 
     story.fill("CrossAttention", head=head)
 

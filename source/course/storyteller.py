@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 LENGTH = 150  # characters of a text
+BLIND = "let a character see nothing"  # what a wrong mask does
 SECONDS = 2.0  # of the processor for one text with the learner's code
 BEFORE = 32  # characters that are read before the loss of a character counts
 READ = 289  # characters of the held-out stories whose loss is measured: four windows
@@ -43,6 +44,10 @@ COVERS = {  # the work of each slot; a slot without a row multiplies nothing
 
 class Again(Exception):  # no error: a slot was replaced, so the window starts again
     """Raised after the course's code has replaced a slot."""
+
+
+class Unusable(Exception):
+    """Raised with what is wrong with a result of the learner's code."""
 
 
 class Last(nn.Module):
@@ -81,6 +86,14 @@ class Storyteller:
         for name, function in slots.items():
             self.filled.pop(name, None)
             self.filled[name] = exercise, self.stage, function
+
+    def call(self, slot: str, exercise: str, shape: tuple, function, *args) -> Tensor:
+        """Run *exercise*, one of those that fill *slot*; what it does wrong gets its name."""
+        self.filled[slot] = exercise, *self.filled[slot][1:]
+        result = function(*args)
+        if problem := unusable(result, shape):
+            raise Unusable(problem)
+        return result
 
     def forget(self) -> None:
         """Forget the rows of earlier characters."""
@@ -157,7 +170,7 @@ class Storyteller:
         n, T = q.shape[1], k.shape[1]
         hidden = self.use("visible", (T, T), T)[T - n :] == 0
         if hidden.all(-1).any() and "visible" in self.filled.keys() - self.replaced:
-            self.replaced["visible"] = "let a character see nothing"
+            self.replaced["visible"] = BLIND
             raise Again
         rows = []
         for head in range(len(q)):
@@ -358,6 +371,8 @@ def raised(error: BaseException) -> str:
     """Describe *error* in a few words."""
     if isinstance(error, NotImplementedError):
         return "is not written yet"
+    if isinstance(error, Unusable):
+        return str(error)
     first = str(error).strip().split("\n")[0]
     return f"raised {type(error).__name__}{f': {first}' if first else ''}"
 
