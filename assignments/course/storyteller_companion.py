@@ -64,6 +64,8 @@ class Companion:
         loss, course = story.loss(self.held), read(self.folder)
         own_text = course.write(f"\n{prompt}", story.length, margins=self.margins)
         own_loss = course.loss(self.held)
+        if self.problems or story.replaced:  # the sentences speak of code that was not used
+            says = then = contrast = ""
         numbers = {"loss": f"{loss:.2f}", "course_loss": f"{own_loss:.2f}"}
         before = []
         if contrast:
@@ -111,8 +113,9 @@ class Companion:
         before = story.loss(self.held)
         one, lost = self._taught(alone, ALONE_RATE, prompt, sentence)
         two, kept = self._taught(mixed, MIXED_RATE, prompt, sentence)
-        whose = "Your `train`" if "train" in story.filled else "The course's code"
-        if "backward" in story.filled:
+        used = story.filled.keys() - story.replaced.keys()
+        whose = "Your `train`" if "train" in used else "The course's code"
+        if {"backward", "loss_backward"} <= used:
             whose += ", with the gradients that your code computes,"
         says = f"{whose} has taught it your sentence, in {ALONE} steps at a rate of {ALONE_RATE}:"
         then = (

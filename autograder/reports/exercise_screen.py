@@ -268,7 +268,10 @@ def _exercise(exercise: ExerciseFeedback, width: int) -> Part:
     names = [block.name for block in exercise.problem if isinstance(block, NamedMistake)]
     said += [f"{LEAD}{name}." for name in names]
     full = tuple(checked_exercise(exercise, width))
-    short = (verdict(exercise), *(Padding(Text(one), (0, 0, 0, INDENT)) for one in said))
+    short: Renderables = (
+        verdict(exercise),
+        *(Padding(Text(one), (0, 0, 0, INDENT)) for one in said),
+    )
     rank = Rank.PASSED if exercise.first is None else Rank.LATER
     return Part((full, short, (verdict(exercise),)), (rank, Rank.MESSAGE))
 

@@ -59,6 +59,8 @@ class Last(nn.Module):
 
     def forward(self, ids):
         """(1, T) -> (1, T, V), of which only the last row holds logits."""
+        if ids.dtype != torch.int64:
+            raise Unusable(f"asked its model about {ids.dtype}, not about ids")
         found = torch.zeros(1, ids.shape[1], self.story[0].V)
         found[0, -1] = self.story[0].last(ids[0])
         return found

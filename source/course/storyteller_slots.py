@@ -200,6 +200,7 @@ def all_heads(story, m):
 
     own = [make(layer) for layer in range(story.layers)]
     story.remembers = False
+    story.filled.pop("head", None)  # which is slow without memory
     story.fill(
         "MultiHeadAttentionWrapper", heads=lambda x, first, layer: own[layer](x[None])[0, first:]
     )

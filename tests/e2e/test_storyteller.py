@@ -108,6 +108,36 @@ def test_the_course_stands_in_for_unusable_results(result: Any, why: str, compan
     assert not shown["is_own"]
 
 
+def test_no_sentence_speaks_of_code_that_was_replaced(companion: Any):
+    """A lab before its stage is solved shows the course's text without praise."""
+
+    def unwritten(*_args: object) -> None:
+        raise NotImplementedError
+
+    shown = next(one for one in FILE["shown"] if one["stage"] == "00_start_here")
+    text = {"start": shown["start"], "says": shown["says"], "then": "It is yours."}
+    right = fill(companion, "00_start_here").show(**text)
+    companion.story.replaced.clear()
+    wrong = fill(companion, "00_start_here", mix=unwritten).show(**text)
+
+    assert [says for says, _ in right["parts"]] == [shown["says"], "It is yours."]
+    assert [says for says, _ in wrong["parts"]] == [""]
+    assert "`mix` is not written yet" in wrong["notes"][0]
+
+
+def test_no_training_is_the_learner_s_if_it_was_replaced(companion: Any):
+    """The sentence about teaching says whose code did it."""
+
+    def broken(*_args: object) -> None:
+        raise KeyError("oops")
+
+    filled = fill(companion, "11_learning_to_attend", train=broken)
+    shown = filled.show(start="My ", teach="My cat sleeps on the book.")
+
+    assert shown["parts"][0][0].startswith("The course's code has taught it")
+    assert "`train` raised KeyError" in shown["notes"][0]
+
+
 def test_a_mask_that_hides_everything_is_blamed_and_not_the_softmax(companion: Any):
     """The softmax of a row without a character is not finite, though its code is right."""
     filled = fill(

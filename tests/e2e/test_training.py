@@ -143,10 +143,14 @@ def test_the_course_says_where_it_stands_in(capsys):
     def unwritten(*_args, **_options):
         raise NotImplementedError
 
-    own = SimpleNamespace(**{**vars(training.COURSE_PARTS), "rate_at": unwritten})
-    parts = training.own_parts(own)
+    def broken(*_args, **_options):
+        raise KeyError("oops")
+
+    mine = {"rate_at": unwritten, "estimate_loss": broken}
+    parts = training.own_parts(SimpleNamespace(**vars(training.COURSE_PARTS) | mine))
 
     assert parts.rate_at is training.COURSE_PARTS.rate_at
     assert capsys.readouterr().out == (
-        "The course's own code is used for rate_at. Yours: NotImplementedError\n"
+        "The course's own code is used for rate_at (not written yet), "
+        "estimate_loss (KeyError: 'oops').\n"
     )
