@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Course
-from autograder.reports.html import feedback_page
+from autograder.reports.class_report import build_stage_reports
+from autograder.reports.html import feedback_page, term_page
+from autograder.reports.term_report import ClassList
 from autograder.results import Results
 from tests.kit import conftest as kit
-from tests.kit.factories import class_page_of
+from tests.kit.factories import MakeResults, MakeSubmission, class_page_of
 from tests.kit.reports import conftest as reports
 
 PHONE = 360
@@ -211,6 +213,24 @@ def test_the_page_takes_the_readers_scheme(browser: Browser, pages: list[str]):
 
     assert reds[0] > 200
     assert reds[1] < 50
+
+
+def test_the_page_of_the_term_has_room_for_words(
+    browser: Browser, tiny: Course, results: MakeResults, submission: MakeSubmission
+):
+    """However many stages there are, the last column has room for words, and the table scrolls."""
+    run = results(*(submission(student="ada", stage=f"{n:02}_a_long_title") for n in range(12)))
+    people = ClassList(names={"ada": "Ada", "bob": "Bob"})
+    page = term_page(tiny, list(build_stage_reports(tiny, run, people.names)), people)
+    browser.show(page, DESKTOP)
+    widths = browser.value(
+        "[...document.querySelectorAll('td.small')].map(td => td.getBoundingClientRect().width)"
+    )
+
+    assert len(widths) == 2
+    assert min(widths) > 200
+    assert browser.value(OVERFLOW) <= 0
+    assert all(browser.value(SCROLLS))
 
 
 def test_a_page_can_be_photographed(browser: Browser, pages: list[str], tmp_path: Path):
