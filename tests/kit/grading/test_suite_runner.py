@@ -1,11 +1,13 @@
 """Tests grading in one pytest session: outcomes, the attribution of errors, unusable suites."""
 
+import gc
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import msgspec
 import pytest
+import torch
 
 from autograder.authoring import release
 from autograder.course import Course
@@ -640,3 +642,22 @@ def test_a_large_wrong_reply_is_not_kept(tiny: Course, fork_server: ForkServer):
     assert observation.error.__traceback__ is None
     assert observation.answers == ()
     assert session.received > 1 << 21
+
+
+def test_a_large_reply_in_a_cycle_is_freed(write_course, fork_server: ForkServer):
+    """Large replies are freed after their check, although no automatic collection looks for them."""
+    size = 1 << 19
+    keep = 'rows = [student.call("double", [1.0])]; rows.append(rows)'
+    course = write_course(suite_of(keep))
+    code = f"import torch\n\n\ndef double(x):\n    return torch.zeros({size})\n"
+    session = Session(fork_server, "tiny", (code.encode(),), notebook=False)
+    gc.disable()
+    try:
+        with open_suites(course, course.stages) as runner, closing(session):
+            runner.run(runner.checks("01_tiny")[0].item, session)
+            left = [one for one in gc.get_objects() if type(one) is torch.Tensor]
+    finally:
+        gc.enable()
+
+    assert session.received > size
+    assert size not in [one.numel() for one in left]
