@@ -418,6 +418,11 @@ def _absent(session: Session, name: str, exercises: Collection[str]) -> Fault:
             )
             return Fault(Status.MISSING, message)
     public = f"{name} is not defined in your file."
+    around = next((one.name for one in session.definitions if name in one.methods), "")
+    if around:
+        where = f"{public[:-1]}, only inside `{around}`."
+        move = f"{where} Move it out, so that its first line is not indented."
+        return Fault(Status.MISSING, move, public=public)
     defined = [item.name for item in session.definitions if not item.assigned]
     near = _near_name(name, defined, exercises)
     message = f"{public[:-1]}; did you mean `{near}`?" if near else public

@@ -33,7 +33,6 @@ from autograder.sandbox.bytecode_names import (
     certain,
     compiled,
     flat,
-    is_function,
     mentions,
     operations,
     short,
@@ -176,8 +175,9 @@ class Use(msgspec.Struct, frozen=True, array_like=True):
 class Definition(msgspec.Struct, frozen=True):
     """A definition of a name of the module, with every name that it uses and its *methods*.
 
-    *methods* include the attributes that the methods set, as ``self.name``. *assigned* is true if
-    it is not a function or class of the source but a lambda, a different name or any value.
+    *methods* include classes inside it, and the attributes that methods set, as ``self.name``.
+    *assigned* is true if it is not a function or class of the source but a lambda, a different name
+    or any value.
     *certain* is true if the name can't be bound to anything else.
     """
 
@@ -320,13 +320,14 @@ class _Source:
                 uses.setdefault(mention.name, Use(mention.line, mention.name))
             if isinstance(one.node, DEFINITION):
                 is_assigned = False
-                inner = (code.co_name for code in all_code(one.code) if is_function(code))
-                methods |= dict.fromkeys(short(other) for other in inner if other != name)
+                inner = (code.co_name for code in all_code(one.code))
+                named = (short(other) for other in inner if other != name and other[0] != "<")
+                methods |= dict.fromkeys(named)
                 methods |= {mention.name: None for mention in read.values() if mention.is_set}
         kept = tuple(islice(uses.values(), self._left))
-        named = tuple(islice(methods, self._left))
-        self._left = max(0, self._left - len(kept) - len(named) - 1)
-        return Definition(short(name), bound[0].line, kept, is_assigned, named, certain)
+        inside = tuple(islice(methods, self._left))
+        self._left = max(0, self._left - len(kept) - len(inside) - 1)
+        return Definition(short(name), bound[0].line, kept, is_assigned, inside, certain)
 
     def _odd_words(self, passed_on: int) -> Definition:
         """Return the definition of ``ODD``, after *passed_on* names that were kept before."""

@@ -441,6 +441,14 @@ NAME_ERROR = {"type": "NameError", "text": "name 'nn' is not defined"}
             "",
             id="below-the-guard",
         ),
+        pytest.param(
+            {"definitions": (Definition("main", 1, (), methods=("double",)),)},
+            Status.MISSING,
+            "double is not defined in your file, only inside `main`. Move it out, so that its "
+            "first line is not indented.",
+            "double is not defined in your file.",
+            id="inside-a-function",
+        ),
     ],
 )
 def test_a_missing_exercise_has_a_reason(fields: dict, status: Status, message: str, public: str):
