@@ -220,20 +220,30 @@ def _other_stages(folder: Path) -> tuple[Figures, str]:
     course = hostile.course_with_low_limits(folder / "all", last=file.stages[-1])
     texts = {name: text for name in hostile.attacks() if (text := _python_of(name))}
     figures, peaks = Figures(), {}
+    with open_suites(course, course.stages) as runner:
+        specs = {one.name: _specs(runner, one.name) for one in course.stages}
     with hostile.watched(course) as traces:
         others = [stage for stage in course.stages if stage.name != hostile.STAGE]
         for number, stage in enumerate(others):
             names = [*texts][number % PARTS :: PARTS]
-            peaks[stage.name] = _attack(
-                course, stage, {name: texts[name] for name in names}, figures
-            )
+            chosen = {name: texts[name] for name in names}
+            peaks[stage.name] = _attack(course, stage, chosen, figures, specs)
     figures.add_traces(traces)
     figures.peak_mib = max(peaks.values())
     return figures, max(peaks, key=lambda name: peaks[name])
 
 
-def _attack(course: Course, stage: Stage, texts: Mapping[str, str], figures: Figures) -> float:
-    """Grade the attacks *texts* in *stage*, and add them; return the highest memory in MiB."""
+def _attack(
+    course: Course,
+    stage: Stage,
+    texts: Mapping[str, str],
+    figures: Figures,
+    specs: Mapping[str, dict[str, CheckSpec]],
+) -> float:
+    """Grade the attacks *texts* in *stage*, and add them; return the highest memory in MiB.
+
+    A record may also have checks of the stage that an exercise was copied from.
+    """
     hollow = (stage.hidden / "hollow.py").read_text("utf-8")
     class_ = [module("hollow", hollow, stage)]
     class_ += [module(name, f"{text}\n\n{hollow}", stage) for name, text in texts.items()]
@@ -241,10 +251,10 @@ def _attack(course: Course, stage: Stage, texts: Mapping[str, str], figures: Fig
     results, peak, _ = graded(course, class_)
     by_name = {one.student: one for one in results.submissions}
     allowed = by_name["hollow"].score or 0.0
-    with open_suites(course, [stage]) as runner:
-        specs = _specs(runner, stage.name)
+    known = {name: one for each in specs.values() for name, one in each.items()}
+    known |= specs[stage.name]
     for name in texts:
-        figures.add(name, by_name[name], specs, allowed, f" in {stage.name}")
+        figures.add(name, by_name[name], known, allowed, f" in {stage.name}")
     honest = by_name["honest"]
     if honest.score != honest.max_score:
         figures.honest_changed += 1
