@@ -645,7 +645,7 @@ def test_a_large_wrong_reply_is_not_kept(tiny: Course, fork_server: ForkServer):
 
 
 def test_a_large_reply_in_a_cycle_is_freed(write_course, fork_server: ForkServer):
-    """Large replies are freed after their check, although no automatic collection looks for them."""
+    """Large replies are freed after their check, without waiting for an automatic collection."""
     size = 1 << 19
     keep = 'rows = [student.call("double", [1.0])]; rows.append(rows)'
     course = write_course(suite_of(keep))
