@@ -127,6 +127,9 @@ def _named_stage(name: str, start: Path, root: Path | None) -> Path:
         stage = _course(start, root).stage(name)
     except (CourseError, UsageError) as error:
         if own is not None:
+            for folder in own.root.iterdir():
+                if folder.name.partition("_")[0] == name.zfill(2):  # one of its files is missing
+                    return folder
             near = unknown(own, name, "no file, no stage and no exercise")
             msg = f"{near} A file can be given by its path: autograder check PATH."
             raise UsageError(msg) from None

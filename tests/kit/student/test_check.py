@@ -60,6 +60,18 @@ def test_the_learners_folder_comes_first(built_course, tmp_path: Path, folder: s
     assert find_target(name, unpacked / folder).file == unpacked / "my-work/01_tiny/tiny.py"
 
 
+@pytest.mark.parametrize("name", ["1", "01"])
+def test_the_number_of_a_stage_without_checks_is_known(built_course, tmp_path: Path, name: str):
+    """If the checks of a stage are lost, the message names its folder and the lost file."""
+    course = built_course("01_tiny", "02_more")
+    learner_folder.start(shutil.copytree(course.root / "assignments", tmp_path / "unpacked"))
+    stage = tmp_path / "unpacked" / "my-work" / "01_tiny"
+    (stage / "test_public.py").unlink()
+
+    with pytest.raises(UsageError, match=f"There is no test_public.py in {stage}"):
+        find_target(name, stage.parent)
+
+
 @pytest.mark.parametrize("folder", [".", "01_tiny"])
 def test_a_hand_out_of_one_stage_is_enough(received: Path, folder: str):
     """With a single stage, its number works in the folder of the stage and next to it."""
