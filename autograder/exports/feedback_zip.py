@@ -20,18 +20,13 @@ from autograder.course import Course, Stage
 from autograder.errors import UsageError
 from autograder.exports.export_file import ExportFile, zip_of
 from autograder.exports.final_grade import final_grade
-from autograder.exports.grade_table import (
-    GradeTable,
-    Score,
-    StudentGrades,
-    left_out,
-    lms_number,
-)
+from autograder.exports.grade_table import GradeTable, Score, StudentGrades, lms_number
 from autograder.reports.feedback import counted
 from autograder.reports.html import feedback_page
 from autograder.results import Results, SubmissionResult, add
 from autograder.sanitize import MAX_WORD, line
 from autograder.stored_results import SubmissionScore, scores_of
+from autograder.submission.files import in_sentence
 from autograder.submission.names import ParsedName, parse_download_name, parse_name
 from autograder.submission.roster import Groups, Member
 
@@ -220,7 +215,9 @@ def _planned(
                 pages.append(_PlannedPage(files[one], index, shown))
             else:
                 absent.append(one)
-    return pages, [*remarks, *left_out(absent, "download", "no page packed")]
+    if absent:
+        remarks.append(f"Not found in the download, no page packed: {in_sentence(absent)}")
+    return pages, remarks
 
 
 def _partners(

@@ -245,14 +245,10 @@ def match_students(
     claims = Counter(rows[0] for rows in found.values() if len(rows) == 1)
     remarks = {who: _match_remark(who, rows, claims, file) for who, rows in found.items()}
     matched = {who: rows[0] for who, rows in found.items() if rows and not remarks[who]}
-    absent = left_out([who for who in found if not found[who]], file, "not exported")
-    return matched, (*filter(None, remarks.values()), *absent)
-
-
-def left_out(students: Sequence[str], file: str, result: str) -> Iterator[str]:
-    """Yield one sentence about all *students* who are not in *file*."""
-    if students:
-        yield f"Not found in the {file}, {result}: {in_sentence(students)}"
+    told = [*filter(None, remarks.values())]
+    if absent := [who for who in found if not found[who]]:
+        told.append(f"Not found in the {file}, not exported: {in_sentence(absent)}")
+    return matched, tuple(told)
 
 
 def nothing_matched(students: Sequence[StudentGrades], rows: Mapping[str, int], file: str) -> str:
