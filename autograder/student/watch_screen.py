@@ -182,9 +182,11 @@ def _appended(state: Watch, width: int) -> Sequence[RenderableType]:
 
 def _parts(state: Watch, width: int) -> Iterator[Part]:
     yield from heading(state.own, state.task.stage)
-    if state.notice:
-        yield kept(Text(state.notice, style="yellow"))
+    notice = [kept(Text(state.notice, style="yellow"))] if state.notice else []
+    is_fault = state.notice == state.progress.fault  # the answer comes before it
+    yield from () if is_fault else notice
     yield from _content(state, width)
+    yield from notice if is_fault else ()
     if not gone(state.own):  # there is no progress to show without the folder
         yield from _passed_before(state)
         yield spaced(Rank.BAR, progress_bar(state))

@@ -349,7 +349,9 @@ def test_a_folder_that_cannot_be_written_does_not_end_watch(own: Path, monkeypat
     press(state, "h")
 
     assert "This is not remembered:" in after_check
-    assert "This is not remembered:" in shown(state)
+    answer, _, note = shown(state).partition("This is not remembered:")
+    assert "Hint 1 of" in answer
+    assert "can't be written" in note
     assert FIRST in state.progress.passed
     assert state.progress.hints == {state.task.key: 1}
 
