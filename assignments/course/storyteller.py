@@ -92,10 +92,7 @@ class Storyteller:
     def call(self, slot: str, exercise: str, shape: tuple, function, *args) -> Tensor:
         """Run *exercise*, one of those that fill *slot*; what it does wrong gets its name."""
         self.filled[slot] = exercise, *self.filled[slot][1:]
-        result = function(*args)
-        if problem := unusable(result, shape):
-            raise Unusable(problem)
-        return result
+        return usable(function(*args), shape)
 
     def forget(self) -> None:
         """Forget the rows of earlier characters."""
@@ -367,6 +364,13 @@ def unusable(result: object, shape: tuple, symbols: int = 0) -> str:
     if symbols and not ((result >= 0) & (result < symbols)).all():
         return "returned a number that stands for no symbol"
     return "" if result.isfinite().all() else "returned numbers that are not finite"
+
+
+def usable(result: object, shape: tuple) -> Tensor:
+    """Return *result*; raise ``Unusable`` if a slot can't use it."""
+    if problem := unusable(result, shape):
+        raise Unusable(problem)
+    return result
 
 
 def raised(error: BaseException) -> str:

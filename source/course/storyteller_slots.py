@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from autograder.sandbox.module_parameters import load
 
-from .storyteller import BLIND, Unusable
+from .storyteller import BLIND, Unusable, usable
 
 
 def loaded(module: nn.Module, weights: dict[str, Tensor]) -> nn.Module:
@@ -286,7 +286,7 @@ class Remembers(nn.Module):
     def forward(self, x):
         """(B, n, D) -> (B, n, D)."""
         context, self.cache = self.attention(x, self.cache)
-        return context
+        return usable(context, x.shape)
 
 
 def cached(story, m):
@@ -314,6 +314,7 @@ def grouped(story, m):
     for layer, block in enumerate(gpt.blocks):
         attention = m.GroupedQueryAttention(story.D, story.D, story.L, story.H, story.H)
         block.att = loaded(attention, story.part(f"blocks.{layer}.att."))
+        block.att.register_forward_hook(lambda _, given, result: usable(result, given[0].shape))
     story.remembers = False
     story.fill("GroupedQueryAttention", model=lambda ids, first: gpt(ids[None])[0, first:])
 
@@ -329,9 +330,8 @@ class Tiled(nn.Module):
         """(1, T, D) -> (1, T, D)."""
         layers = (self.layers.W_query, self.layers.W_key, self.layers.W_value)
         q, k, v = (self.story.own_split(layer(x[0])) for layer in layers)
-        return self.layers.out_proj(
-            self.story.own_merge(self.m.tiled_attention(q, k, v, 16, True))
-        )[None]
+        context = usable(self.m.tiled_attention(q, k, v, 16, True), v.shape)
+        return self.layers.out_proj(self.story.own_merge(context))[None]
 
 
 def tiles(story, m):
