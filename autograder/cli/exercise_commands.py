@@ -35,7 +35,8 @@ def start(
     output.print_lines(done.changes)
     own = inputs.find_handout(done.folder)
     state = Progress.read(own.root)
-    output.print_lines(str(one) for stage in own.stages for one in copies.fill(own, state, stage))
+    filled = ((stage, one) for stage in own.stages for one in copies.fill(own, state, stage))
+    output.print_lines(f"{stage.name}: {one}" for stage, one in filled)
     typer.echo(f"Next: autograder watch{'' if here.is_relative_to(done.folder) else f' {shown}'}")
     output.print_remarks(filter(None, [done.fault]))
 
