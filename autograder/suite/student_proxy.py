@@ -82,15 +82,17 @@ def fault_of(problem: Problem, name: str) -> Fault:
     if not problem.line and problem.text.startswith(NO_GRADIENTS):
         public = f"{name} returned a result of the wrong type or shape."
         return NoGradients(problem.type, problem.text, f"{public}\n{problem.text}", public=public)
+    is_torchs = problem.type == "RuntimeError" and not problem.refusal
     return Raised(
         problem.type,
-        problem.text,
+        OPERATOR.sub("", problem.text, count=1) if is_torchs else problem.text,
         f"{name} raised {problem.type}{where}{code}\n{problem.text}".rstrip(),
         public=f"{name} raised an exception.",
         refusal=problem.refusal,
     )
 
 
+OPERATOR: Final = re.compile(r"\A(?:add)?mm: ")  # torch 2.15 begins some texts with the operator
 SHORT = 20  # characters; a notice shows only the length of a longer list
 # The path to a part of nested values: indices, and names of arguments or dictionary entries.
 PartPath = tuple[int | str, ...]

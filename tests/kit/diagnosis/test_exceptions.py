@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 import torch
+from packaging.version import Version
 
 from autograder.diagnosis.exceptions import ERROR_TEXTS, ErrorText, explain_exception
 from autograder.results import Status
@@ -13,6 +14,8 @@ from autograder.sandbox.faults import Fault, NotFinished, Raised
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import Student
 
+# An older torch explains less of what is wrong with arguments.
+IS_OLDER = Version(torch.__version__) < Version("2.13")
 START = """
 import io
 import math
@@ -327,7 +330,10 @@ def raised(statement: str) -> Raised:
 @pytest.mark.parametrize(("name", "statement", "part"), CASES, ids=[case[1] for case in CASES])
 def test_an_exception_is_explained(name: str, statement: str, part: str):
     """An exception is explained with its sizes, and in a hidden check without them."""
-    found = explain_exception(raised(statement))
+    error = raised(statement)
+    if IS_OLDER and re.search("received an invalid combination|not supported for", error.text):
+        pytest.skip("this torch does not say what is wrong")
+    found = explain_exception(error)
 
     assert found is not None
     assert found.name == name
@@ -343,6 +349,7 @@ def alternatives() -> Iterator[tuple[str, str]]:
             yield name, pattern
 
 
+@pytest.mark.skipif(IS_OLDER, reason="the table holds the texts of newer versions of torch")
 def test_every_text_is_provoked():
     """Each text in the table is one that the installed torch or Python writes."""
     texts = [raised(statement).text for _, statement, _ in CASES]
