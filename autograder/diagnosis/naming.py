@@ -22,6 +22,7 @@ from autograder.diagnosis.vocabulary import alternatives
 from autograder.results import FIRST, SECOND, SEVERAL, TOGETHER, Diagnosis, title_of
 
 MAX_NAMED = 3  # mistakes in one sentence; more would not help
+EFFECT: Final = "effect"  # begins the group of an effect of many mistakes, which is named alone
 IN_CHECKS: Final = "In the checks, "
 IN_SOME_CHECKS: Final = "In some of the checks, "
 ABSENCE: Final = re.compile(r"[^,:;]*\b(?:no effect|nothing|never)\b", re.IGNORECASE)
@@ -111,6 +112,7 @@ def one_of_each_group(found: Iterable[Mistake]) -> list[Mistake]:
 def name_alike(found: Iterable[Mistake]) -> Diagnosis | None:
     """Name one mistake, several with the same answers, or the kind that many share."""
     mistakes = one_of_each_group(found)
+    mistakes = [one for one in mistakes if one.group.startswith(EFFECT)] or mistakes
     names = list(dict.fromkeys(mistake.id for mistake in mistakes))
     more = False
     if len(mistakes) > MAX_NAMED:

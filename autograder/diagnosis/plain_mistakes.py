@@ -5,14 +5,16 @@ this file.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import product
 
 from autograder.diagnosis.mistakes.rewriting import (
     Edit,
     Rewrite,
     Scope,
     Site,
+    block,
     constant,
     leave_out,
     mistake,
@@ -21,7 +23,13 @@ from autograder.diagnosis.mistakes.rewriting import (
     site_of,
     swapped,
 )
+from autograder.diagnosis.naming import EFFECT
 
+ENCODINGS = (
+    ("ascii", "replace", "wrong_encoding.ascii"),
+    ("ascii", "ignore", "wrong_encoding.ascii"),
+    ("latin", "replace", "wrong_encoding.latin"),
+)
 CHOICES = {"max": "min", "min": "max"}
 WORDS = {"max": "largest", "min": "smallest"}
 SAME_VALUE = (  # other entries with the largest value, in the place of max(FIRST, key=K)
@@ -90,6 +98,8 @@ def rounds(scope: Scope) -> Iterator[Rewrite]:
     """Loops in the other order, over different entries only, or without their end."""
     for site in scope.of(ast.For):
         place = site_of(site, site.node, "iter")
+        if isinstance(site.node.iter, ast.Call) and name_of(site.node.iter.func) == "enumerate":
+            yield mistake("boundary.first_iteration", put(place, "FUNC(list(FIRST)[1:])"))
         yield mistake("order_reversed", put(place, "reversed(list(OLD))"))
         yield mistake("counted_once", put(place, "dict.fromkeys(OLD)"))
     for site in scope.of(ast.If):
@@ -106,7 +116,7 @@ def rounds(scope: Scope) -> Iterator[Rewrite]:
 
 def _after(first: ast.stmt, loop: ast.stmt) -> ast.stmt:
     """Return a statement that runs *first* and then *loop*."""
-    return ast.copy_location(ast.If(ast.Constant(value=True), [first, loop], []), loop)
+    return block([first, loop])
 
 
 def counts(scope: Scope) -> Iterator[Rewrite]:
@@ -122,6 +132,34 @@ def counts(scope: Scope) -> Iterator[Rewrite]:
             if argument in scope.arguments and added:
                 edits = [constant(one, 1) for one in added]
                 yield mistake("counts_ignored.argument", edits, name=argument)
+
+
+def results(scope: Scope) -> Iterator[Rewrite]:
+    """A list that is returned as it was, or without its first or last entry."""
+    lists = [arg.arg for arg in scope.node.args.args if (arg.type_comment or "")[:5] == "list["]
+    typed = [one.node for one in scope.of(ast.AnnAssign)]
+    made = dict(scope.sources) | {name_of(one.target): one.value for one in typed}
+    for site in (one for one in scope.of(ast.Return) if one.node.value is not None):
+        make = partial(put, site_of(site, site.node, "value"))
+        for name in lists:
+            yield mistake("wrong_return.unchanged", make(f"list({name})"), EFFECT, name=name)
+        if isinstance(made.get(name_of(site.node.value)), ast.List):
+            yield mistake("wrong_return.without", make("OLD[1:]"), one="first")
+            yield mistake("wrong_return.without", make("OLD[:-1]"), one="last")
+
+
+def texts(scope: Scope) -> Iterator[Rewrite]:
+    """Another encoding of a text, or a text without the white space at its ends."""
+    for site in scope.calls("encode", "decode"):
+        for name, errors, key in ENCODINGS if not site.node.args else ():
+            call = f"OBJECT.{name_of(site.node.func)}({name!r}, errors={errors!r})"
+            yield mistake(key, put(site, call))
+    given = scope.node.args.args if scope.node.name[0] != "_" else ()  # none of helpers
+    for name in (arg.arg for arg in given if arg.type_comment == "str"):
+        for method in ("strip", "rstrip", "lstrip"):
+            loads = [one for one in scope.of(ast.Name) if one.node.id == name]
+            ends = [put(one, f"{name}.{method}()") for one in loads]
+            yield mistake("ends_lost.named", ends, name=name)
 
 
 def _zipped(loop: ast.For) -> Iterator[tuple[str, str]]:
@@ -195,4 +233,29 @@ def updates(scope: Scope) -> Iterator[Rewrite]:
                 yield mistake("never_changed", leave_out(site))
 
 
-RULES = (indexes, entries, choices, rounds, counts, options, parts, updates)
+def cases(scope: Scope) -> Iterator[Rewrite]:
+    """Cases with the same label, and entries that stay next to those that replace them."""
+    inside = {id(part) for site in scope.of(ast.Return) for part in ast.walk(site.node)}
+    constants = [site for site in scope.of(ast.Constant) if id(site.node) in inside]
+    labels = [one for one in constants if isinstance(one.holder, ast.Return | ast.IfExp)]
+    for same in _merged(list(dict.fromkeys(site.node.value for site in labels))):
+        yield mistake("cases_alike", [constant(site, same[site.node.value]) for site in labels])
+    for site in scope.of(ast.If):
+        match site.node:
+            case ast.If(_, [ast.Expr(ast.Call() as call), *_], [ast.Expr(ast.Call(_, [old])), *_]):
+                if name_of(call.func) == "append":
+                    new = site_of(site, site.node.body[0], "value")
+                    for text in ("OBJECT.extend([KEPT, FIRST])", "OBJECT.extend([FIRST, KEPT])"):
+                        yield mistake("entry_kept", put(new, text, KEPT=old))
+
+
+def _merged(labels: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield the ways in which some of three or more cases get the label of an earlier one."""
+    numbers = range(len(labels))
+    for chosen in product(numbers, repeat=len(labels)) if len(labels) in {3, 4} else ():
+        is_earlier = all(chosen[one] == one <= own for own, one in enumerate(chosen))
+        if is_earlier and chosen != (*numbers,):
+            yield {label: labels[one] for label, one in zip(labels, chosen, strict=True)}
+
+
+RULES = (indexes, entries, choices, rounds, counts, options, parts, updates, cases, results, texts)

@@ -248,11 +248,14 @@ class WrittenCode:
 
     @cached_property
     def skips_iterations(self) -> bool:
-        """Whether a loop runs over a part: a slice, or positions with another start or end."""
+        """Whether a loop runs over a part, such as a slice, or tests something in each round."""
         every = (each.iter for each in self._nodes if isinstance(each, ast.For | ast.comprehension))
         ends = (each.test for each in self._nodes if isinstance(each, ast.While))
         limits = (one for end in ends if isinstance(end, ast.Compare) for one in end.comparators)
-        return any(map(_is_part, every)) or any(isinstance(one, ast.BinOp) for one in limits)
+        loops = (each for each in self._nodes if isinstance(each, ast.For | ast.While))
+        tests = any(isinstance(one, ast.If) for loop in loops for one in loop.body)
+        parts = any(map(_is_part, every)) or any(isinstance(one, ast.BinOp) for one in limits)
+        return parts or tests
 
     @cached_property
     def changes_in_place(self) -> bool:

@@ -118,6 +118,17 @@ MISCONCEPTIONS = (
         explanation="Letters and digits are in one word; they are different kinds.",
         question='Which words are in "a1"?',
     ),
+    Misconception(
+        id="other_characters_alone",
+        exercise="split_words",
+        swaps=(("== _kind(symbol):", '== _kind(symbol) != "other":'),),
+        explanation=(
+            "Each other character is a word; a run of characters that are neither letters nor "
+            "digits nor white space must be one word."
+        ),
+        title="Each other character is a word",
+        question='How many words are in "...", and how many in "a..."?',
+    ),
     words(
         "english_letters_only",
         (
@@ -409,25 +420,6 @@ MISCONCEPTIONS = (
         swaps=(('decode(errors="replace")', 'decode(errors="ignore")'),),
         explanation="Bytes that are not a character are left out; they must become U+FFFD.",
         question="How does a reader see that something is missing?",
-    ),
-    Misconception(
-        id="reads_latin_1",
-        exercise="decode",
-        swaps=(('decode(errors="replace")', 'decode("latin-1")'),),
-        explanation="The bytes are read as Latin-1, one character a byte; they are UTF-8.",
-        question="How many characters are the two bytes 195 and 169?",
-    ),
-    Misconception(
-        id="one_character_a_byte",
-        exercise="decode",
-        swaps=(
-            (DECODED, '    return "".join(chr(one) for number in ids for one in tokens[number])'),
-        ),
-        explanation="Each byte becomes a character; several bytes can be one character.",
-        question="How many characters are the two bytes 195 and 169?",
-        when=("calls chr | reads chr",),
-        ties=("reads_latin_1",),
-        why_tied="Latin-1 is the encoding in which each byte is the character with its number.",
     ),
     by_a_library("decode", "return tiktoken.Encoding(merges).decode(ids)"),
     # bits_per_byte

@@ -61,6 +61,7 @@ def test_a_condition_is_a_fact_about_the_source(condition: str, *, holds: bool):
         ("for x in xs:\n        return x", "returns in a loop"),
         ("for x in xs[1:]:\n        y = x", "skips iterations"),
         ("while x < len(xs) - 1:\n        x += 1", "skips iterations"),
+        ("for x in xs:\n        if x:\n            y = x", "skips iterations"),
         ("return x, y", "returns several"),
         ("x += 1", "changes tensors in place"),
         ("x.masked_fill_(m, -math.inf)", "uses infinity"),

@@ -3,6 +3,7 @@
 import pytest
 
 from autograder.diagnosis.naming import (
+    EFFECT,
     Mistake,
     in_some_checks,
     name_alike,
@@ -49,6 +50,15 @@ def test_of_many_only_a_common_kind_is_said():
     assert named is not None
     assert "square root of the key size" in named.explanation
     assert name_alike([*several(3), AXIS]) is None
+
+
+def test_an_effect_of_many_mistakes_is_named_alone():
+    """An effect is certain; which of the mistakes with this effect is there is not."""
+    effect = mistake("wrong_return", "Nothing changes.")._replace(group=EFFECT)
+    named = name_alike([SCALE, effect, AXIS])
+
+    assert named is not None
+    assert named.explanation == "Nothing changes."
 
 
 def test_an_unlikely_kind_is_not_said_next_to_a_likely_one():

@@ -2,12 +2,13 @@
 
 import pytest
 
+from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.diagnosis.mistakes.kinds import KINDS
 from autograder.diagnosis.plain_mistakes import RULES
 from tests.kit.diagnosis.conftest import lines_by_key
 
 SOLUTION = """
-def summed(pieces, counts):
+def summed(pieces: list[int], counts, title: str):
     found, merged, i = {}, [], 0
     for piece, count in zip(pieces, counts):
         for pair in piece:
@@ -17,6 +18,10 @@ def summed(pieces, counts):
         largest = choose(found)
         if not largest:
             break
+        if i > 3:
+            merged.append(title)
+        else:
+            merged.append(pieces[i])
         i += 2
     number = 256 + len(merged)
     joined = merged[number] + merged[i]
@@ -27,6 +32,15 @@ def summed(pieces, counts):
     left = [one for one in zip(joined, merged) if one]
     kind = "short" if tuple(left) == merged else "long"
     size = math.log(number)
+    for number, piece in enumerate(pieces):
+        if number > 1:
+            return "many"
+        if number < 0:
+            return "none"
+        return "one" if count else "some"
+    ends = [title]
+    if i == 3:
+        return ends
     return max(found, key=found.get), joined
 """
 MADE = lines_by_key(RULES, SOLUTION, "summed")
@@ -77,6 +91,22 @@ MADE = lines_by_key(RULES, SOLUTION, "summed")
             "kind = 'short' if tuple(left)[:1] == merged[:1] else 'long'",
             id="one-entry-compared",
         ),
+        pytest.param(
+            "wrong_encoding.ascii", "joined = joined.decode('ascii', errors='ignore')", id="ascii"
+        ),
+        pytest.param("wrong_return.unchanged", "return list(pieces)", id="an-unchanged-list"),
+        pytest.param("wrong_return.without", "return ends[1:]", id="no-first-entry"),
+        pytest.param(
+            "wrong_encoding.latin", "joined = joined.decode('latin', errors='replace')", id="latin"
+        ),
+        pytest.param("ends_lost.named", "merged.append(title.strip())", id="no-white-space"),
+        pytest.param("entry_kept", "merged.extend([pieces[i], title])", id="an-entry-that-stays"),
+        pytest.param("cases_alike", "return 'many' if count else 'some'", id="two-cases-alike"),
+        pytest.param(
+            "boundary.first_iteration",
+            "for number, piece in enumerate(list(pieces)[1:]):",
+            id="no-first-round",
+        ),
         pytest.param("wrong_base", "size = math.log2(number)", id="another-base"),
     ],
 )
@@ -92,8 +122,16 @@ def test_a_value_can_be_computed_once_and_an_end_can_be_missing():
     assert MADE["never_changed"] == ["pass"]
 
 
+def test_every_mistake_compiles():
+    """Each program can run; one that cannot would never be named."""
+    code = ExerciseCode(SOLUTION, "summed", ["summed"])
+
+    for rewrite in (one for scope in code.scopes for rule in RULES for one in rule(scope)):
+        code.compile([rewrite], "mistake")
+
+
 def test_every_sentence_of_the_group_has_a_rule():
     """Each kind of the group is made by a rule, and each rule makes kinds of the group."""
-    kinds = {key.partition(".")[0] for key in MADE}
+    kinds = {key.partition(".")[0] for key in MADE} - {"boundary", "wrong_return"}  # of all
 
     assert kinds == {name for name, kind in KINDS.items() if kind.group == "plain"}
