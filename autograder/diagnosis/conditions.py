@@ -29,6 +29,7 @@ ABOUT: Final[Mapping[str, Callable[[WrittenCode, str], bool]]] = {
     "swaps": lambda code, axes: _swaps(code, *axes.partition(" of ")),
     "takes a": lambda code, what: f"takes a {what}" in code.operations,
     "may take a": lambda code, what: bool(BY_HAND[what] & code.operations),
+    "writes": lambda code, words: _writes(code, *words.split()),
     "takes a tensor as": lambda code, name: name in code.tensors,
 }
 # The operations that may compute a reduction.
@@ -92,6 +93,13 @@ def require_conditions(conditions: Iterable[str]) -> None:
             if words not in FACTS and words not in OPERATIONS and not _about(words):
                 msg = f"unknown condition {words!r}"
                 raise ValueError(msg)
+
+
+def _writes(code: WrittenCode, number: str, times: str, *_: str) -> bool:
+    """Whether the source contains *number* so many *times*, as in "0.5 2 times"."""
+    every = [each for definition in code.definitions for each in ast.walk(definition)]
+    numbers = [each.value for each in every if isinstance(each, ast.Constant)]
+    return sum(type(one) in {int, float} and one == float(number) for one in numbers) >= int(times)
 
 
 def _swaps(code: WrittenCode, axes: str, _: str, phrase: str) -> bool:

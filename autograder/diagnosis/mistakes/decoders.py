@@ -83,13 +83,20 @@ def factors(scope: Scope) -> Iterator[Rewrite]:
             case node if id(node) in bounds:  # other rules say what a slice leaves out
                 continue
             case ast.BinOp(left, ast.Mult(), _) if (number := _number(left)) is not None:
-                yield mistake("factor_missing", put(site, "-RIGHT" if number < 0 else "RIGHT"))
-            case ast.BinOp(_, ast.Mult(), right) if _number(right) is not None:
-                yield mistake("factor_missing", put(site, "LEFT"))
+                yield _without(scope, number, put(site, "-RIGHT" if number < 0 else "RIGHT"))
+            case ast.BinOp(_, ast.Mult(), right) if (number := _number(right)) is not None:
+                yield _without(scope, number, put(site, "LEFT"))
     for site in scope.calls("arange"):
         match site.node.args:
             case [ast.Constant(0), end, ast.Constant(2)]:
-                yield mistake("factor_missing", put(site, "FUNC(END // 2)", END=end))
+                yield _without(scope, 2, put(site, "FUNC(END // 2)", END=end))
+
+
+def _without(scope: Scope, number: float, edit: Edit) -> Rewrite:
+    """Return the mistake of a factor *number* that *edit* removes from the exercise."""
+    every = ast.walk(scope.owner or scope.node)
+    count = sum(isinstance(one, ast.Constant) and one.value == abs(number) for one in every)
+    return mistake("factor_missing", edit, number=abs(number), count=count)
 
 
 def repeated(scope: Scope) -> Iterator[Rewrite]:

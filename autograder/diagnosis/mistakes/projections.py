@@ -124,7 +124,9 @@ def projections(scope: Scope) -> Iterator[Rewrite]:
     """One of queries, keys and values used for another, or the inputs for one of them."""
     if scope.is_constructor:
         return
-    shapes = {id(site.node.value) for site in scope.of(ast.Attribute) if site.node.attr == "shape"}
+    attributes = [site.node for site in scope.of(ast.Attribute)]
+    shapes = {id(node.value) for node in attributes if node.attr == "shape"}
+    turned = {id(node.value) for node in attributes if node.attr in {"T", "mT"}}
     tensors = {str(role): name for role, name in scope.by_role.items() if role in PROJECTIONS}
     names = (*scope.tensors, *scope.locals)
     roles = {name: role_of(ast.Name(name)) for name in names if is_parameter(name)}
@@ -137,7 +139,12 @@ def projections(scope: Scope) -> Iterator[Rewrite]:
             continue
         others = [(other, name) for other, name in known.items() if other != role]
         for other, name in others:
-            yield mistake(USED_FOR[role], put(site, name), f"{other} for {role}", other=other)
+            group, edit = f"{other} for {role}", put(site, name)
+            if known is matrices and id(site.node) in turned:  # a step of a backward pass
+                key, right = "projection_exchanged.attribute", site.node.id
+                yield mistake(key, edit, group, name=name, right=right)
+            else:
+                yield mistake(USED_FOR[role], edit, group, other=other)
         inputs = [name for name in scope.tensors if not role_of(ast.Name(name))]
         for name in inputs if known[role] not in scope.tensors else ():
             edit, group = put(site, name), f"inputs for {role}"
