@@ -7,7 +7,7 @@ on this file.
 import ast
 from collections.abc import Iterator
 from functools import partial
-from itertools import permutations
+from itertools import pairwise, permutations
 
 from autograder.diagnosis.mistakes.rewriting import (
     Edit,
@@ -19,20 +19,13 @@ from autograder.diagnosis.mistakes.rewriting import (
     put,
     site_of,
 )
+from autograder.diagnosis.naming import EFFECT
 from autograder.diagnosis.vocabulary import ORDINALS, PROJECTIONS, role_of
 
 ENDS = {"0": ("-1", "wrong_end.last"), "-1": ("0", "wrong_end.first")}  # the other end of an axis
 QUANTIFIERS = {"all": ("any", "all_any.one"), "any": ("all", "all_any.all")}
-INVERTED: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Lt: ast.GtE,
-    ast.GtE: ast.Lt,
-    ast.Gt: ast.LtE,
-    ast.LtE: ast.Gt,
-}
+EQUAL = {ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in", ast.NotIn: "in"}
+INVERTED = EQUAL | {ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}
 OPERATIONS: dict[type[ast.operator], dict[str, str]] = {  # that `reductions` does not exchange
     ast.Add: {"RIGHT": "wrong_operation.no_first_term"},
     ast.Sub: {
@@ -99,10 +92,10 @@ def conditions(scope: Scope) -> Iterator[Rewrite]:
         other, key = QUANTIFIERS[name_of(site.node.func)]
         yield mistake(key, Edit(site, partial(_renamed, other)))
     for site in scope.of(ast.Compare):
-        if len(site.node.ops) == 1 and id(site.node) not in ends | returned:
-            inverted = INVERTED.get(type(site.node.ops[0]))
-            if inverted is not None:
-                yield mistake("condition_inverted", Edit(site, partial(_compared, inverted)))
+        is_plain = len(site.node.ops) == 1 and type(site.node.ops[0]) in INVERTED
+        if is_plain and id(site.node) not in ends | returned:
+            inverted = INVERTED[type(site.node.ops[0])]
+            yield mistake("condition_inverted", put(site, f"LEFT {inverted} RIGHT"))
     for site in scope.calls("unsqueeze"):
         name = name_of(getattr(site.node.func, "value", site.node))
         if name.endswith("mask") and not _is_filled(scope):
@@ -123,10 +116,6 @@ def _renamed(name: str, call: ast.Call) -> ast.Call:
     )
 
 
-def _compared(operator: type[ast.cmpop], old: ast.Compare) -> ast.Compare:
-    return ast.copy_location(ast.Compare(old.left, [operator()], old.comparators), old)
-
-
 def operations(scope: Scope) -> Iterator[Rewrite]:
     """Two numbers or conditions in the other order, or of which the first one has no effect."""
     slices = [site.node for site in scope.of(ast.Slice)]
@@ -141,12 +130,25 @@ def operations(scope: Scope) -> Iterator[Rewrite]:
             name = getattr(node.left, "id", "")
             if isinstance(node.op, ast.Add) and name in scope.argument_names:
                 yield mistake("wrong_operation.no_first_term_named", put(site, text), name=name)
-            else:
+            elif not (isinstance(node.op, ast.Sub) and isinstance(node.left, ast.Constant)):
                 yield mistake(key, put(site, text))
     for site in scope.of(ast.BoolOp):
         both = isinstance(site.node.op, ast.And)
         key = "wrong_operation.or_for_and" if both else "wrong_operation.and_for_or"
         yield mistake(key, Edit(site, partial(_joined, ast.Or() if both else ast.And())))
+
+
+def terms(scope: Scope) -> Iterator[Rewrite]:
+    """A term with the opposite sign, or one from a layer that is not added."""
+    for site in scope.of(ast.UnaryOp):
+        if isinstance(site.node.op, ast.USub) and isinstance(site.holder, ast.Assign):
+            term = put(site, "TERM", TERM=site.node.operand)
+            yield mistake("wrong_operation.sign", term, f"{EFFECT} sign")
+    for site in scope.of(ast.BinOp):
+        for term, rest in ((site.node.left, "RIGHT"), (site.node.right, "LEFT")):
+            is_layer = isinstance(term, ast.Call) and _is_own(term.func)
+            if is_layer and isinstance(site.node.op, ast.Add):
+                yield mistake("layer_unused.term", put(site, rest), layer=name_of(term.func))
 
 
 def _joined(operator: ast.boolop, old: ast.BoolOp) -> ast.BoolOp:
@@ -157,6 +159,8 @@ def functions(scope: Scope) -> Iterator[Rewrite]:
     """The smallest for the largest, and parts that are joined although they must be stacked."""
     for site in scope.calls(*OTHER_EXTREMES):
         name = name_of(site.node.func)
+        if site.node.args and isinstance(site.node.args[0], ast.GeneratorExp):
+            yield mistake("wrong_end.first_only", put(site, "next(FIRST)"))
         of_tensor = isinstance(site.node.func, ast.Attribute) and name == "max"
         if not of_tensor and not any(one.arg == "key" for one in site.node.keywords):
             other = OTHER_EXTREMES[name]
@@ -164,12 +168,18 @@ def functions(scope: Scope) -> Iterator[Rewrite]:
             yield mistake("wrong_reduction.other", Edit(site, partial(_renamed, other)), **words)
     for site in scope.calls("stack"):
         yield mistake("new_axis_missing", Edit(site, partial(_renamed, "cat")))
+    apart = []
     for site in scope.calls("unflatten"):
         match site.node.args:
-            case [_, ast.Tuple([ast.Name(name), size])]:
+            case [ast.UnaryOp(), ast.Tuple([ast.Name(name), size])]:  # the last axis
                 place = site_of(site, site.node.args, 1)
                 edit = put(place, f"(SIZE, {name})", SIZE=size)
                 yield mistake("sizes_exchanged.parts", edit, name=name)
+                text = f"OBJECT.unflatten(-1, (-1, {name})).transpose(-2, -1)"
+                apart.append(mistake("sizes_exchanged.apart", put(site, text), "apart", name=name))
+    yield from apart
+    if len(apart) > 1:
+        yield apart[0]._replace(edits=tuple(edit for one in apart for edit in one.edits))
 
 
 def shifts(scope: Scope) -> Iterator[Rewrite]:
@@ -183,6 +193,9 @@ def shifts(scope: Scope) -> Iterator[Rewrite]:
             yield mistake("shift_missing.left_out", put(site, "SOME", SOME=_rest(site)), name=name)
             for other in others:
                 yield mistake(key, put(site, "SAME", SAME=other.node), name=name)
+                added = name_of(other.node.elts[1 - end])
+                text = f"[{added}, *OLD]" if end else f"[*OLD, {added}]"
+                yield mistake("shift_missing.added", put(site, text), name=added)
 
 
 def _is_added(node: ast.List, starred: int) -> bool:
@@ -253,8 +266,11 @@ def _alike(one: str, other: str) -> bool:
 
 
 def results(scope: Scope) -> Iterator[Rewrite]:
-    """One of several results alone, or with another dtype."""
+    """One of several results alone, with another dtype, or with the opposite sign."""
     for site in scope.of(ast.Return):
+        make = partial(put, site_of(site, site.node, "value"))
+        if any(isinstance(one.node.op, ast.USub) for one in scope.of(ast.UnaryOp)):
+            yield mistake("wrong_return.sign", make("-(OLD)"), f"{EFFECT} sign of all")
         if isinstance(site.node.value, ast.Tuple):
             for index, one in enumerate(site.node.value.elts):
                 edit = put(site_of(site, site.node, "value"), "PART", PART=one)
@@ -265,4 +281,64 @@ def results(scope: Scope) -> Iterator[Rewrite]:
                     yield mistake("dtype.other", edit, "dtype", dtype=dtype)
 
 
-RULES = (ends, halves, conditions, operations, functions, shifts, arguments, layers, results)
+def steps(scope: Scope) -> Iterator[Rewrite]:
+    """Two steps that change the same value, in the other order."""
+    for holder in {id(site.holder): site for site in scope.of(ast.Assign)}.values():
+        block = holder.holder
+        found = [number for number, node in enumerate(block) if _changes(node)]
+        for first, second in pairwise(found):
+            if name_of(block[first].targets[0]) == name_of(block[second].targets[0]):
+                yield mistake("steps_exchanged", _turned(holder, block, first, second))
+
+
+def rounds(scope: Scope) -> Iterator[Rewrite]:
+    """A loop over the first or the last entry only, and two calls one in the other, swapped."""
+    for site in scope.of(ast.For):
+        place = site_of(site, site.node, "iter")
+        yield mistake("wrong_end.one_round", put(place, "list(OLD)[:1]"), one="first")
+        yield mistake("wrong_end.one_round", put(place, "list(OLD)[-1:]"), one="last")
+    for site in scope.of(ast.Call):
+        match site.node:
+            case ast.Call(outer, [ast.Call(inner, [what])]) if _is_given(
+                outer, scope
+            ) and _is_given(inner, scope):
+                swap = put(site, "INNER(OUTER(WHAT))", INNER=inner, OUTER=outer, WHAT=what)
+                words = {"one": name_of(inner), "other": name_of(outer)}
+                yield mistake("steps_exchanged.calls", swap, **words)
+
+
+def _is_given(node: ast.expr, scope: Scope) -> bool:
+    return getattr(node, "id", "") in scope.arguments or _is_own(node)
+
+
+def _changes(node: ast.stmt) -> bool:
+    """Whether a statement gives a variable a new value that depends on its old one."""
+    match node:
+        case ast.Assign([ast.Name(name)], value):
+            return any(getattr(one, "id", "") == name for one in ast.walk(value))
+    return False
+
+
+def _turned(near: Site, block: list[ast.stmt], first: int, second: int) -> list[Edit]:
+    """Return the edits that put the statement *second*, and what it needs, before *first*.
+
+    The statements between two steps prepare the second one, those before the first one that step.
+    """
+    start = first
+    while start and isinstance(block[start - 1], ast.Assign) and not _changes(block[start - 1]):
+        start -= 1
+    new = [*block[first + 1 : second + 1], *block[start : first + 1]]
+    place = near._replace
+    return [
+        Edit(place(key=start + number), partial(_other, node)) for number, node in enumerate(new)
+    ]
+
+
+def _other(new: ast.stmt, _old: ast.stmt) -> ast.stmt:
+    return new
+
+
+RULES = (
+    *(ends, halves, conditions, operations, terms, functions, shifts, arguments, layers, results),
+    *(steps, rounds),
+)

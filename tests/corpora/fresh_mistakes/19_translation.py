@@ -1788,3 +1788,1152 @@ def greedy_translate(model, source, source_mask, start, end, max_length, padding
                 if best == end:
                     done[row] = True
     return torch.tensor(ids)[:, 1:]
+
+
+#% pad_at_the_left
+#% pad_batch | layout_wrong | The ids are at the right end of their row, after the padding.
+def pad_batch(sequences: Sequence[Sequence[int]], padding: int = 0) -> tuple[Tensor, Tensor]:
+    lengths = torch.tensor([len(sequence) for sequence in sequences])
+    longest = max(len(sequence) for sequence in sequences)
+
+    ids = torch.full((len(sequences), longest), padding)
+    for row, sequence in zip(ids, sequences, strict=True):
+        row[-len(sequence) :] = torch.tensor(sequence)
+    mask = torch.arange(longest) < lengths.unsqueeze(-1)
+    return ids, mask
+
+
+#% pad_mask_from_the_ids
+#% pad_batch | mask_missing, mask_extra | The mask is read from the ids, so a token with the id of the padding counts as padding.
+def pad_batch(sequences: Sequence[Sequence[int]], padding: int = 0) -> tuple[Tensor, Tensor]:
+    lengths = torch.tensor([len(sequence) for sequence in sequences])
+    longest = max(len(sequence) for sequence in sequences)
+
+    ids = torch.full((len(sequences), longest), padding)
+    for row, sequence in zip(ids, sequences, strict=True):
+        row[: len(sequence)] = torch.tensor(sequence)
+    mask = ids != padding
+    return ids, mask
+
+
+#% pad_to_the_first_list
+#% pad_batch | wrong_size, shape_error | The rows are as long as the first list; it must be the longest.
+def pad_batch(sequences: Sequence[Sequence[int]], padding: int = 0) -> tuple[Tensor, Tensor]:
+    lengths = torch.tensor([len(sequence) for sequence in sequences])
+    longest = len(sequences[0])
+
+    ids = torch.full((len(sequences), longest), padding)
+    for row, sequence in zip(ids, sequences, strict=True):
+        row[: len(sequence)] = torch.tensor(sequence)
+    mask = torch.arange(longest) < lengths.unsqueeze(-1)
+    return ids, mask
+
+
+#% pad_float_ids
+#% pad_batch | dtype | The ids are floats.
+def pad_batch(sequences: Sequence[Sequence[int]], padding: int = 0) -> tuple[Tensor, Tensor]:
+    lengths = torch.tensor([len(sequence) for sequence in sequences])
+    longest = max(len(sequence) for sequence in sequences)
+
+    ids = torch.ones(len(sequences), longest) * padding
+    for row, sequence in zip(ids, sequences, strict=True):
+        row[: len(sequence)] = torch.tensor(sequence)
+    mask = torch.arange(longest) < lengths.unsqueeze(-1)
+    return ids, mask
+
+
+#% forcing_without_padding
+#% teacher_forcing | argument_ignored | The id of the padding is not handed on for the targets.
+def teacher_forcing(
+    sequences: Sequence[Sequence[int]], start: int, end: int, padding: int = 0
+) -> tuple[Tensor, Tensor]:
+    inputs, _ = pad_batch([[start, *sequence] for sequence in sequences], padding)
+    targets, _ = pad_batch([[*sequence, end] for sequence in sequences])
+    return inputs, targets
+
+
+#% forcing_targets_keep_the_start
+#% teacher_forcing | step_extra, boundary | The targets begin with the start.
+def teacher_forcing(
+    sequences: Sequence[Sequence[int]], start: int, end: int, padding: int = 0
+) -> tuple[Tensor, Tensor]:
+    inputs, _ = pad_batch([[start, *sequence] for sequence in sequences], padding)
+    targets, _ = pad_batch([[start, *sequence, end] for sequence in sequences], padding)
+    return inputs, targets
+
+
+#% cross_size_of_the_model
+#% MultiHeadCrossAttention | scale_wrong_size | The scores are divided by the root of d_model.
+class MultiHeadCrossAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int, qkv_bias: bool = False) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"{num_heads} heads cannot share {d_model} features evenly")
+        self.num_heads = num_heads
+
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, visible: Tensor | None = None) -> Tensor:
+        B, T_q, d_model = x.shape
+        T_k = memory.shape[1]
+        H, d = self.num_heads, d_model // self.num_heads
+
+        queries = self.W_query(x).view(B, T_q, H, d).transpose(1, 2)
+        keys = self.W_key(memory).view(B, T_k, H, d).transpose(1, 2)
+        values = self.W_value(memory).view(B, T_k, H, d).transpose(1, 2)
+
+        scores = queries @ keys.transpose(-2, -1) / d_model**0.5
+        if visible is not None:
+            visible = visible.unsqueeze(-3)  # one axis more, for the heads
+            scores = scores.masked_fill(~visible, float("-inf"))
+        weights = torch.softmax(scores, dim=-1)
+        context = weights @ values
+
+        context = context.transpose(1, 2).reshape(B, T_q, d_model)
+        return self.out_proj(context)
+
+
+#% cross_values_of_the_queries
+#% MultiHeadCrossAttention | projection_exchanged | The keys' layer makes the values.
+class MultiHeadCrossAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int, qkv_bias: bool = False) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"{num_heads} heads cannot share {d_model} features evenly")
+        self.num_heads = num_heads
+
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, visible: Tensor | None = None) -> Tensor:
+        B, T_q, d_model = x.shape
+        T_k = memory.shape[1]
+        H, d = self.num_heads, d_model // self.num_heads
+
+        queries = self.W_query(x).view(B, T_q, H, d).transpose(1, 2)
+        keys = self.W_key(memory).view(B, T_k, H, d).transpose(1, 2)
+        values = self.W_key(memory).view(B, T_k, H, d).transpose(1, 2)
+
+        scores = queries @ keys.transpose(-2, -1) / d**0.5
+        if visible is not None:
+            visible = visible.unsqueeze(-3)  # one axis more, for the heads
+            scores = scores.masked_fill(~visible, float("-inf"))
+        weights = torch.softmax(scores, dim=-1)
+        context = weights @ values
+
+        context = context.transpose(1, 2).reshape(B, T_q, d_model)
+        return self.out_proj(context)
+
+
+#% cross_heads_by_view
+#% MultiHeadCrossAttention | reshaped | The heads' contexts are viewed together without the transpose back.
+class MultiHeadCrossAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int, qkv_bias: bool = False) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"{num_heads} heads cannot share {d_model} features evenly")
+        self.num_heads = num_heads
+
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, visible: Tensor | None = None) -> Tensor:
+        B, T_q, d_model = x.shape
+        T_k = memory.shape[1]
+        H, d = self.num_heads, d_model // self.num_heads
+
+        queries = self.W_query(x).view(B, T_q, H, d).transpose(1, 2)
+        keys = self.W_key(memory).view(B, T_k, H, d).transpose(1, 2)
+        values = self.W_value(memory).view(B, T_k, H, d).transpose(1, 2)
+
+        scores = queries @ keys.transpose(-2, -1) / d**0.5
+        if visible is not None:
+            visible = visible.unsqueeze(-3)  # one axis more, for the heads
+            scores = scores.masked_fill(~visible, float("-inf"))
+        weights = torch.softmax(scores, dim=-1)
+        context = weights @ values
+
+        context = context.reshape(B, T_q, d_model)
+        return self.out_proj(context)
+
+
+#% cross_small_number_hides
+#% MultiHeadCrossAttention | mask_fill | Hidden scores become a small number instead of minus infinity.
+class MultiHeadCrossAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int, qkv_bias: bool = False) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"{num_heads} heads cannot share {d_model} features evenly")
+        self.num_heads = num_heads
+
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, visible: Tensor | None = None) -> Tensor:
+        B, T_q, d_model = x.shape
+        T_k = memory.shape[1]
+        H, d = self.num_heads, d_model // self.num_heads
+
+        queries = self.W_query(x).view(B, T_q, H, d).transpose(1, 2)
+        keys = self.W_key(memory).view(B, T_k, H, d).transpose(1, 2)
+        values = self.W_value(memory).view(B, T_k, H, d).transpose(1, 2)
+
+        scores = queries @ keys.transpose(-2, -1) / d**0.5
+        if visible is not None:
+            visible = visible.unsqueeze(-3)  # one axis more, for the heads
+            scores = scores.masked_fill(~visible, 1e-9)
+        weights = torch.softmax(scores, dim=-1)
+        context = weights @ values
+
+        context = context.transpose(1, 2).reshape(B, T_q, d_model)
+        return self.out_proj(context)
+
+
+#% encoder_mask_of_queries
+#% EncoderBlock | mask_axis | The mask hides queries; it must hide keys.
+class EncoderBlock(nn.Module):
+
+    def __init__(
+        self,
+        attention: nn.Module,
+        d_model: int,
+        d_hidden: int,
+        norm_first: bool = True,
+        activation: str = "gelu",
+    ) -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        visible = None if mask is None else mask.unsqueeze(2)
+        if self.norm_first:
+            normalized = self.norm1(x)
+            x = x + self.att(normalized, normalized, visible)
+            return x + self.ff(self.norm2(x))
+
+        x = self.norm1(x + self.att(x, x, visible))
+        return self.norm2(x + self.ff(x))
+
+
+#% encoder_values_not_normalized
+#% EncoderBlock | step_missing, wrong_operation | The keys and values are read from the features before the norm.
+class EncoderBlock(nn.Module):
+
+    def __init__(
+        self,
+        attention: nn.Module,
+        d_model: int,
+        d_hidden: int,
+        norm_first: bool = True,
+        activation: str = "gelu",
+    ) -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        visible = None if mask is None else mask.unsqueeze(1)
+        if self.norm_first:
+            normalized = self.norm1(x)
+            x = x + self.att(normalized, x, visible)
+            return x + self.ff(self.norm2(x))
+
+        x = self.norm1(x + self.att(x, x, visible))
+        return self.norm2(x + self.ff(x))
+
+
+#% decoder_sees_the_future_again
+#% DecoderBlock | mask_missing | The self-attention gets no mask over the future.
+class DecoderBlock(nn.Module):
+
+    def __init__(
+        self,
+        self_attention: nn.Module,
+        cross_attention: nn.Module,
+        d_model: int,
+        d_hidden: int,
+        norm_first: bool = True,
+        activation: str = "gelu",
+    ) -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.self_att = self_attention
+        self.norm1 = LayerNorm(d_model)
+        self.cross_att = cross_attention
+        self.norm2 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm3 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        T_t = x.shape[1]
+        past = torch.ones(T_t, T_t, dtype=torch.bool).tril()
+        visible = None if memory_mask is None else memory_mask.unsqueeze(1)
+        if self.norm_first:
+            normalized = self.norm1(x)
+            x = x + self.self_att(normalized, normalized)
+            x = x + self.cross_att(self.norm2(x), memory, visible)
+            return x + self.ff(self.norm3(x))
+
+        x = self.norm1(x + self.self_att(x, x))
+        x = self.norm2(x + self.cross_att(x, memory, visible))
+        return self.norm3(x + self.ff(x))
+
+
+#% decoder_memory_before_self
+#% DecoderBlock | step_order | The memory is read before the self-attention.
+class DecoderBlock(nn.Module):
+
+    def __init__(
+        self,
+        self_attention: nn.Module,
+        cross_attention: nn.Module,
+        d_model: int,
+        d_hidden: int,
+        norm_first: bool = True,
+        activation: str = "gelu",
+    ) -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.self_att = self_attention
+        self.norm1 = LayerNorm(d_model)
+        self.cross_att = cross_attention
+        self.norm2 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm3 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        T_t = x.shape[1]
+        past = torch.ones(T_t, T_t, dtype=torch.bool).tril()
+        visible = None if memory_mask is None else memory_mask.unsqueeze(1)
+        if self.norm_first:
+            x = x + self.cross_att(self.norm2(x), memory, visible)
+            normalized = self.norm1(x)
+            x = x + self.self_att(normalized, normalized, past)
+            return x + self.ff(self.norm3(x))
+
+        x = self.norm1(x + self.self_att(x, x, past))
+        x = self.norm2(x + self.cross_att(x, memory, visible))
+        return self.norm3(x + self.ff(x))
+
+
+#% decoder_post_norm_without_ff_residual
+#% DecoderBlock | step_missing | In post-norm, the result of ff is not added to its input.
+class DecoderBlock(nn.Module):
+
+    def __init__(
+        self,
+        self_attention: nn.Module,
+        cross_attention: nn.Module,
+        d_model: int,
+        d_hidden: int,
+        norm_first: bool = True,
+        activation: str = "gelu",
+    ) -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.self_att = self_attention
+        self.norm1 = LayerNorm(d_model)
+        self.cross_att = cross_attention
+        self.norm2 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm3 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        T_t = x.shape[1]
+        past = torch.ones(T_t, T_t, dtype=torch.bool).tril()
+        visible = None if memory_mask is None else memory_mask.unsqueeze(1)
+        if self.norm_first:
+            normalized = self.norm1(x)
+            x = x + self.self_att(normalized, normalized, past)
+            x = x + self.cross_att(self.norm2(x), memory, visible)
+            return x + self.ff(self.norm3(x))
+
+        x = self.norm1(x + self.self_att(x, x, past))
+        x = self.norm2(x + self.cross_att(x, memory, visible))
+        return self.norm3(self.ff(x))
+
+
+#% translator_no_memory_norm
+#% Translator | step_missing, layer_unused | The encoder's result does not pass encoder_norm.
+class Translator(nn.Module):
+
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        max_source: int,
+        max_target: int,
+        d_model: int,
+        num_heads: int,
+        num_blocks: int = 1,
+    ) -> None:
+        super().__init__()
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+
+        self.encoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            attention = MultiHeadCrossAttention(d_model, num_heads)
+            self.encoder.append(EncoderBlock(attention, d_model, 4 * d_model))
+        self.encoder_norm = LayerNorm(d_model)
+
+        self.decoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            self_attention = MultiHeadCrossAttention(d_model, num_heads)
+            cross_attention = MultiHeadCrossAttention(d_model, num_heads)
+            block = DecoderBlock(self_attention, cross_attention, d_model, 4 * d_model)
+            self.decoder.append(block)
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        T_s = source.shape[1]
+        if self.source_pos.num_embeddings < T_s:
+            raise ValueError(f"{T_s} tokens are more than the source's positions")
+
+        x = self.source_emb(source) + self.source_pos(torch.arange(T_s))
+        for block in self.encoder:
+            x = block(x, source_mask)
+        return x
+
+    def decode(self, inputs: Tensor, memory: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        T_t = inputs.shape[1]
+        if self.target_pos.num_embeddings < T_t:
+            raise ValueError(f"{T_t} tokens are more than the target's positions")
+
+        x = self.target_emb(inputs) + self.target_pos(torch.arange(T_t))
+        for block in self.decoder:
+            x = block(x, memory, source_mask)
+        return self.out_head(self.decoder_norm(x))
+
+    def forward(self, source: Tensor, inputs: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        memory = self.encode(source, source_mask)
+        return self.decode(inputs, memory, source_mask)
+
+
+#% translator_decoder_reads_padding
+#% Translator | argument_ignored, mask_missing | The mask of the source does not reach the decoder.
+class Translator(nn.Module):
+
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        max_source: int,
+        max_target: int,
+        d_model: int,
+        num_heads: int,
+        num_blocks: int = 1,
+    ) -> None:
+        super().__init__()
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+
+        self.encoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            attention = MultiHeadCrossAttention(d_model, num_heads)
+            self.encoder.append(EncoderBlock(attention, d_model, 4 * d_model))
+        self.encoder_norm = LayerNorm(d_model)
+
+        self.decoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            self_attention = MultiHeadCrossAttention(d_model, num_heads)
+            cross_attention = MultiHeadCrossAttention(d_model, num_heads)
+            block = DecoderBlock(self_attention, cross_attention, d_model, 4 * d_model)
+            self.decoder.append(block)
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        T_s = source.shape[1]
+        if self.source_pos.num_embeddings < T_s:
+            raise ValueError(f"{T_s} tokens are more than the source's positions")
+
+        x = self.source_emb(source) + self.source_pos(torch.arange(T_s))
+        for block in self.encoder:
+            x = block(x, source_mask)
+        return self.encoder_norm(x)
+
+    def decode(self, inputs: Tensor, memory: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        T_t = inputs.shape[1]
+        if self.target_pos.num_embeddings < T_t:
+            raise ValueError(f"{T_t} tokens are more than the target's positions")
+
+        x = self.target_emb(inputs) + self.target_pos(torch.arange(T_t))
+        for block in self.decoder:
+            x = block(x, memory, source_mask)
+        return self.out_head(self.decoder_norm(x))
+
+    def forward(self, source: Tensor, inputs: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        memory = self.encode(source, source_mask)
+        return self.decode(inputs, memory)
+
+
+#% loss_divides_by_all
+#% smoothed_cross_entropy | wrong_divisor | The loss of the padding is zero, but the mean still counts it.
+def smoothed_cross_entropy(
+    logits: Tensor, targets: Tensor, smoothing: float = 0.0, padding: int = 0
+) -> Tensor:
+    log_probabilities = torch.log_softmax(logits, dim=-1)
+    right = -log_probabilities.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    even = -log_probabilities.mean(dim=-1)
+    losses = (1 - smoothing) * right + smoothing * even
+    return (losses * (targets != padding)).mean()
+
+
+#% loss_target_not_reduced
+#% smoothed_cross_entropy | factor_missing | The target keeps the whole weight 1 besides its share of the smoothing.
+def smoothed_cross_entropy(
+    logits: Tensor, targets: Tensor, smoothing: float = 0.0, padding: int = 0
+) -> Tensor:
+    log_probabilities = torch.log_softmax(logits, dim=-1)
+    right = -log_probabilities.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    even = -log_probabilities.mean(dim=-1)
+    losses = right + smoothing * even
+    return losses[targets != padding].mean()
+
+
+#% greedy_goes_on_after_the_end
+#% greedy_translate | step_missing | After its end an item gets further ids in place of padding.
+def greedy_translate(
+    model: nn.Module,
+    source: Tensor,
+    source_mask: Tensor | None,
+    start: int,
+    end: int,
+    max_length: int,
+    padding: int = 0,
+) -> Tensor:
+    B = source.shape[0]
+    with torch.no_grad():
+        memory = model.encode(source, source_mask)
+        ids = torch.full((B, 1), start)
+        done = torch.zeros(B, dtype=torch.bool)
+        for _ in range(max_length):
+            logits = model.decode(ids, memory, source_mask)[:, -1]
+            next_ids = logits.argmax(dim=-1)
+            ids = torch.cat((ids, next_ids.unsqueeze(-1)), dim=1)
+            done = done | (next_ids == end)
+            if done.all():
+                break
+    return ids[:, 1:]
+
+
+#% inlined_forcing_longest_without_the_end
+#% teacher_forcing | boundary, shape_error, wrong_size | The rows have no place for the start and the end.
+def teacher_forcing(
+    sequences: Sequence[Sequence[int]], start: int, end: int, padding: int = 0
+) -> tuple[Tensor, Tensor]:
+    longest = max(len(s) for s in sequences)
+    inputs = torch.full((len(sequences), longest), padding)
+    targets = torch.full((len(sequences), longest), padding)
+    for i, s in enumerate(sequences):
+        inputs[i, 0] = start
+        inputs[i, 1 : len(s)] = torch.tensor(s[:-1])
+        targets[i, : len(s)] = torch.tensor(s)
+        targets[i, len(s) - 1] = end
+    return inputs, targets
+
+
+#% inlined_forcing_pads_with_zero
+#% teacher_forcing | argument_ignored | The padding is always 0.
+def teacher_forcing(
+    sequences: Sequence[Sequence[int]], start: int, end: int, padding: int = 0
+) -> tuple[Tensor, Tensor]:
+    size = max(map(len, sequences)) + 1
+    inputs = torch.zeros(len(sequences), size, dtype=torch.long)
+    targets = torch.zeros(len(sequences), size, dtype=torch.long)
+    for i, ids in enumerate(sequences):
+        inputs[i, : len(ids) + 1] = torch.tensor([start] + list(ids))
+        targets[i, : len(ids) + 1] = torch.tensor(list(ids) + [end])
+    return inputs, targets
+
+
+#% inlined_encoder_mask_for_one_axis_only
+#% Translator | mask_missing, argument_ignored | The encoder's blocks, called in a loop, get no mask.
+class Translator(nn.Module):
+
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        max_source: int,
+        max_target: int,
+        d_model: int,
+        num_heads: int,
+        num_blocks: int = 1,
+    ) -> None:
+        super().__init__()
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+
+        self.encoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            attention = MultiHeadCrossAttention(d_model, num_heads)
+            self.encoder.append(EncoderBlock(attention, d_model, 4 * d_model))
+        self.encoder_norm = LayerNorm(d_model)
+
+        self.decoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            self_attention = MultiHeadCrossAttention(d_model, num_heads)
+            cross_attention = MultiHeadCrossAttention(d_model, num_heads)
+            block = DecoderBlock(self_attention, cross_attention, d_model, 4 * d_model)
+            self.decoder.append(block)
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        T_s = source.shape[1]
+        if self.source_pos.num_embeddings < T_s:
+            raise ValueError(f"{T_s} tokens are more than the source's positions")
+
+        x = self.source_emb(source) + self.source_pos(torch.arange(T_s))
+        for block in self.encoder:
+            x = x + block.att(block.norm1(x), block.norm1(x))
+            x = x + block.ff(block.norm2(x))
+        return self.encoder_norm(x)
+
+    def decode(self, inputs: Tensor, memory: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        T_t = inputs.shape[1]
+        if self.target_pos.num_embeddings < T_t:
+            raise ValueError(f"{T_t} tokens are more than the target's positions")
+
+        x = self.target_emb(inputs) + self.target_pos(torch.arange(T_t))
+        for block in self.decoder:
+            x = block(x, memory, source_mask)
+        return self.out_head(self.decoder_norm(x))
+
+    def forward(self, source: Tensor, inputs: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        memory = self.encode(source, source_mask)
+        return self.decode(inputs, memory, source_mask)
+
+
+#% inlined_greedy_reads_the_first_position
+#% greedy_translate | wrong_axis, boundary | The loop takes the logits of the first position.
+def greedy_translate(
+    model: nn.Module,
+    source: Tensor,
+    source_mask: Tensor | None,
+    start: int,
+    end: int,
+    max_length: int,
+    padding: int = 0,
+) -> Tensor:
+    B = source.shape[0]
+    with torch.no_grad():
+        memory = model.encode(source, source_mask)
+        ids = torch.full((B, 1), start)
+        done = torch.zeros(B, dtype=torch.bool)
+        for _ in range(max_length):
+            logits = model.decode(ids, memory, source_mask)[:, 0]
+            next_ids = logits.argmax(dim=-1).masked_fill(done, padding)
+            ids = torch.cat((ids, next_ids.unsqueeze(-1)), dim=1)
+            done = done | (next_ids == end)
+            if done.all():
+                break
+    return ids[:, 1:]
+
+
+#% double_cross_scale_and_softmax
+#% MultiHeadCrossAttention | scale_missing | The scores are not scaled.
+#% MultiHeadCrossAttention | softmax_axis | The softmax runs over the queries.
+class MultiHeadCrossAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int, qkv_bias: bool = False) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"{num_heads} heads cannot share {d_model} features evenly")
+        self.num_heads = num_heads
+
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, visible: Tensor | None = None) -> Tensor:
+        B, T_q, d_model = x.shape
+        T_k = memory.shape[1]
+        H, d = self.num_heads, d_model // self.num_heads
+
+        queries = self.W_query(x).view(B, T_q, H, d).transpose(1, 2)
+        keys = self.W_key(memory).view(B, T_k, H, d).transpose(1, 2)
+        values = self.W_value(memory).view(B, T_k, H, d).transpose(1, 2)
+
+        scores = queries @ keys.transpose(-2, -1)
+        if visible is not None:
+            visible = visible.unsqueeze(-3)  # one axis more, for the heads
+            scores = scores.masked_fill(~visible, float("-inf"))
+        weights = torch.softmax(scores, dim=-2)
+        context = weights @ values
+
+        context = context.transpose(1, 2).reshape(B, T_q, d_model)
+        return self.out_proj(context)
+
+
+#% double_loss_padding_and_smoothing
+#% smoothed_cross_entropy | mask_missing | Padding counts.
+#% smoothed_cross_entropy | argument_ignored | There is no smoothing.
+def smoothed_cross_entropy(
+    logits: Tensor, targets: Tensor, smoothing: float = 0.0, padding: int = 0
+) -> Tensor:
+    log_probabilities = torch.log_softmax(logits, dim=-1)
+    right = -log_probabilities.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    even = -log_probabilities.mean(dim=-1)
+    losses = right
+    return losses.mean()
+
+
+#% double_greedy_start_and_padding
+#% greedy_translate | wrong_return | The start is in the result.
+#% greedy_translate | step_missing | Ended items get further ids.
+def greedy_translate(
+    model: nn.Module,
+    source: Tensor,
+    source_mask: Tensor | None,
+    start: int,
+    end: int,
+    max_length: int,
+    padding: int = 0,
+) -> Tensor:
+    B = source.shape[0]
+    with torch.no_grad():
+        memory = model.encode(source, source_mask)
+        ids = torch.full((B, 1), start)
+        done = torch.zeros(B, dtype=torch.bool)
+        for _ in range(max_length):
+            logits = model.decode(ids, memory, source_mask)[:, -1]
+            next_ids = logits.argmax(dim=-1)
+            ids = torch.cat((ids, next_ids.unsqueeze(-1)), dim=1)
+            done = done | (next_ids == end)
+            if done.all():
+                break
+    return ids
+
+
+#% double_decoder_norm_and_mask
+#% DecoderBlock | step_extra | The memory is normalized.
+#% DecoderBlock | mask_missing | The memory's mask is not used.
+class DecoderBlock(nn.Module):
+
+    def __init__(
+        self,
+        self_attention: nn.Module,
+        cross_attention: nn.Module,
+        d_model: int,
+        d_hidden: int,
+        norm_first: bool = True,
+        activation: str = "gelu",
+    ) -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.self_att = self_attention
+        self.norm1 = LayerNorm(d_model)
+        self.cross_att = cross_attention
+        self.norm2 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm3 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        T_t = x.shape[1]
+        past = torch.ones(T_t, T_t, dtype=torch.bool).tril()
+        visible = None if memory_mask is None else memory_mask.unsqueeze(1)
+        if self.norm_first:
+            normalized = self.norm1(x)
+            x = x + self.self_att(normalized, normalized, past)
+            x = x + self.cross_att(self.norm2(x), self.norm2(memory))
+            return x + self.ff(self.norm3(x))
+
+        x = self.norm1(x + self.self_att(x, x, past))
+        x = self.norm2(x + self.cross_att(x, memory))
+        return self.norm3(x + self.ff(x))
+
+
+#% pad_mask_one_too_long
+#% pad_batch | boundary | The mask also marks the first padding.
+def pad_batch(sequences: Sequence[Sequence[int]], padding: int = 0) -> tuple[Tensor, Tensor]:
+    lengths = torch.tensor([len(sequence) for sequence in sequences])
+    longest = max(len(sequence) for sequence in sequences)
+
+    ids = torch.full((len(sequences), longest), padding)
+    for row, sequence in zip(ids, sequences, strict=True):
+        row[: len(sequence)] = torch.tensor(sequence)
+    mask = torch.arange(longest) <= lengths.unsqueeze(-1)
+    return ids, mask
+
+
+#% pad_mask_of_ones_and_zeros
+#% pad_batch | dtype | The mask is int.
+def pad_batch(sequences: Sequence[Sequence[int]], padding: int = 0) -> tuple[Tensor, Tensor]:
+    lengths = torch.tensor([len(sequence) for sequence in sequences])
+    longest = max(len(sequence) for sequence in sequences)
+
+    ids = torch.full((len(sequences), longest), padding)
+    for row, sequence in zip(ids, sequences, strict=True):
+        row[: len(sequence)] = torch.tensor(sequence)
+    mask = torch.arange(longest) < lengths.unsqueeze(-1)
+    mask = mask.long()
+    return ids, mask
+
+
+#% forcing_swapped
+#% teacher_forcing | parts_exchanged | Inputs and targets are returned in the wrong order.
+def teacher_forcing(
+    sequences: Sequence[Sequence[int]], start: int, end: int, padding: int = 0
+) -> tuple[Tensor, Tensor]:
+    inputs, _ = pad_batch([[start, *sequence] for sequence in sequences], padding)
+    targets, _ = pad_batch([[*sequence, end] for sequence in sequences], padding)
+    return targets, inputs
+
+
+#% cross_queries_from_the_memory
+#% MultiHeadCrossAttention | parts_exchanged, projection_exchanged, shape_error | The queries come from the memory, the keys from x.
+class MultiHeadCrossAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int, qkv_bias: bool = False) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"{num_heads} heads cannot share {d_model} features evenly")
+        self.num_heads = num_heads
+
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, visible: Tensor | None = None) -> Tensor:
+        B, T_q, d_model = x.shape
+        T_k = memory.shape[1]
+        H, d = self.num_heads, d_model // self.num_heads
+
+        queries = self.W_query(memory[:, :T_q]).view(B, T_q, H, d).transpose(1, 2)
+        keys = self.W_key(memory).view(B, T_k, H, d).transpose(1, 2)
+        values = self.W_value(memory).view(B, T_k, H, d).transpose(1, 2)
+
+        scores = queries @ keys.transpose(-2, -1) / d**0.5
+        if visible is not None:
+            visible = visible.unsqueeze(-3)  # one axis more, for the heads
+            scores = scores.masked_fill(~visible, float("-inf"))
+        weights = torch.softmax(scores, dim=-1)
+        context = weights @ values
+
+        context = context.transpose(1, 2).reshape(B, T_q, d_model)
+        return self.out_proj(context)
+
+
+#% cross_no_output_layer
+#% MultiHeadCrossAttention | layer_unused | out_proj is never called.
+class MultiHeadCrossAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int, qkv_bias: bool = False) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"{num_heads} heads cannot share {d_model} features evenly")
+        self.num_heads = num_heads
+
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, visible: Tensor | None = None) -> Tensor:
+        B, T_q, d_model = x.shape
+        T_k = memory.shape[1]
+        H, d = self.num_heads, d_model // self.num_heads
+
+        queries = self.W_query(x).view(B, T_q, H, d).transpose(1, 2)
+        keys = self.W_key(memory).view(B, T_k, H, d).transpose(1, 2)
+        values = self.W_value(memory).view(B, T_k, H, d).transpose(1, 2)
+
+        scores = queries @ keys.transpose(-2, -1) / d**0.5
+        if visible is not None:
+            visible = visible.unsqueeze(-3)  # one axis more, for the heads
+            scores = scores.masked_fill(~visible, float("-inf"))
+        weights = torch.softmax(scores, dim=-1)
+        context = weights @ values
+
+        context = context.transpose(1, 2).reshape(B, T_q, d_model)
+        return context
+
+
+#% encoder_causal
+#% EncoderBlock | mask_extra | The encoder's tokens do not see the tokens after them.
+class EncoderBlock(nn.Module):
+
+    def __init__(
+        self,
+        attention: nn.Module,
+        d_model: int,
+        d_hidden: int,
+        norm_first: bool = True,
+        activation: str = "gelu",
+    ) -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        T = x.shape[1]
+        visible = torch.ones(T, T, dtype=torch.bool).tril()
+        if mask is not None:
+            visible = visible & mask.unsqueeze(1)
+        if self.norm_first:
+            normalized = self.norm1(x)
+            x = x + self.att(normalized, normalized, visible)
+            return x + self.ff(self.norm2(x))
+
+        x = self.norm1(x + self.att(x, x, visible))
+        return self.norm2(x + self.ff(x))
+
+
+#% encoder_residual_of_the_norm
+#% EncoderBlock | wrong_operation, step_misplaced | In pre-norm, the result of att is added to the normalized features.
+class EncoderBlock(nn.Module):
+
+    def __init__(
+        self,
+        attention: nn.Module,
+        d_model: int,
+        d_hidden: int,
+        norm_first: bool = True,
+        activation: str = "gelu",
+    ) -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        visible = None if mask is None else mask.unsqueeze(1)
+        if self.norm_first:
+            normalized = self.norm1(x)
+            x = normalized + self.att(normalized, normalized, visible)
+            return x + self.ff(self.norm2(x))
+
+        x = self.norm1(x + self.att(x, x, visible))
+        return self.norm2(x + self.ff(x))
+
+
+#% decoder_hides_itself
+#% DecoderBlock | mask_shifted, boundary | A target token does not see itself.
+class DecoderBlock(nn.Module):
+
+    def __init__(
+        self,
+        self_attention: nn.Module,
+        cross_attention: nn.Module,
+        d_model: int,
+        d_hidden: int,
+        norm_first: bool = True,
+        activation: str = "gelu",
+    ) -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.self_att = self_attention
+        self.norm1 = LayerNorm(d_model)
+        self.cross_att = cross_attention
+        self.norm2 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm3 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        T_t = x.shape[1]
+        past = torch.ones(T_t, T_t, dtype=torch.bool).tril(-1)
+        visible = None if memory_mask is None else memory_mask.unsqueeze(1)
+        if self.norm_first:
+            normalized = self.norm1(x)
+            x = x + self.self_att(normalized, normalized, past)
+            x = x + self.cross_att(self.norm2(x), memory, visible)
+            return x + self.ff(self.norm3(x))
+
+        x = self.norm1(x + self.self_att(x, x, past))
+        x = self.norm2(x + self.cross_att(x, memory, visible))
+        return self.norm3(x + self.ff(x))
+
+
+#% translator_positions_not_added_in_decode
+#% Translator | step_missing, layer_unused | The target's positions are not added.
+class Translator(nn.Module):
+
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        max_source: int,
+        max_target: int,
+        d_model: int,
+        num_heads: int,
+        num_blocks: int = 1,
+    ) -> None:
+        super().__init__()
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+
+        self.encoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            attention = MultiHeadCrossAttention(d_model, num_heads)
+            self.encoder.append(EncoderBlock(attention, d_model, 4 * d_model))
+        self.encoder_norm = LayerNorm(d_model)
+
+        self.decoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            self_attention = MultiHeadCrossAttention(d_model, num_heads)
+            cross_attention = MultiHeadCrossAttention(d_model, num_heads)
+            block = DecoderBlock(self_attention, cross_attention, d_model, 4 * d_model)
+            self.decoder.append(block)
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        T_s = source.shape[1]
+        if self.source_pos.num_embeddings < T_s:
+            raise ValueError(f"{T_s} tokens are more than the source's positions")
+
+        x = self.source_emb(source) + self.source_pos(torch.arange(T_s))
+        for block in self.encoder:
+            x = block(x, source_mask)
+        return self.encoder_norm(x)
+
+    def decode(self, inputs: Tensor, memory: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        T_t = inputs.shape[1]
+        if self.target_pos.num_embeddings < T_t:
+            raise ValueError(f"{T_t} tokens are more than the target's positions")
+
+        x = self.target_emb(inputs)
+        for block in self.decoder:
+            x = block(x, memory, source_mask)
+        return self.out_head(self.decoder_norm(x))
+
+    def forward(self, source: Tensor, inputs: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        memory = self.encode(source, source_mask)
+        return self.decode(inputs, memory, source_mask)
+
+
+#% translator_hidden_too_small
+#% Translator | wrong_size | The feed-forward networks have d_model hidden features.
+class Translator(nn.Module):
+
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        max_source: int,
+        max_target: int,
+        d_model: int,
+        num_heads: int,
+        num_blocks: int = 1,
+    ) -> None:
+        super().__init__()
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+
+        self.encoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            attention = MultiHeadCrossAttention(d_model, num_heads)
+            self.encoder.append(EncoderBlock(attention, d_model, d_model))
+        self.encoder_norm = LayerNorm(d_model)
+
+        self.decoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            self_attention = MultiHeadCrossAttention(d_model, num_heads)
+            cross_attention = MultiHeadCrossAttention(d_model, num_heads)
+            block = DecoderBlock(self_attention, cross_attention, d_model, 4 * d_model)
+            self.decoder.append(block)
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        T_s = source.shape[1]
+        if self.source_pos.num_embeddings < T_s:
+            raise ValueError(f"{T_s} tokens are more than the source's positions")
+
+        x = self.source_emb(source) + self.source_pos(torch.arange(T_s))
+        for block in self.encoder:
+            x = block(x, source_mask)
+        return self.encoder_norm(x)
+
+    def decode(self, inputs: Tensor, memory: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        T_t = inputs.shape[1]
+        if self.target_pos.num_embeddings < T_t:
+            raise ValueError(f"{T_t} tokens are more than the target's positions")
+
+        x = self.target_emb(inputs) + self.target_pos(torch.arange(T_t))
+        for block in self.decoder:
+            x = block(x, memory, source_mask)
+        return self.out_head(self.decoder_norm(x))
+
+    def forward(self, source: Tensor, inputs: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        memory = self.encode(source, source_mask)
+        return self.decode(inputs, memory, source_mask)
+
+
+#% loss_even_of_the_sum
+#% smoothed_cross_entropy | wrong_reduction | The smoothing's part is the sum over the tokens, not the mean.
+def smoothed_cross_entropy(
+    logits: Tensor, targets: Tensor, smoothing: float = 0.0, padding: int = 0
+) -> Tensor:
+    log_probabilities = torch.log_softmax(logits, dim=-1)
+    right = -log_probabilities.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    even = -log_probabilities.sum(dim=-1)
+    losses = (1 - smoothing) * right + smoothing * even
+    return losses[targets != padding].mean()
+
+
+#% greedy_stops_at_the_first_end
+#% greedy_translate | boundary, wrong_operation | The loop stops as soon as one item has ended.
+def greedy_translate(
+    model: nn.Module,
+    source: Tensor,
+    source_mask: Tensor | None,
+    start: int,
+    end: int,
+    max_length: int,
+    padding: int = 0,
+) -> Tensor:
+    B = source.shape[0]
+    with torch.no_grad():
+        memory = model.encode(source, source_mask)
+        ids = torch.full((B, 1), start)
+        done = torch.zeros(B, dtype=torch.bool)
+        for _ in range(max_length):
+            logits = model.decode(ids, memory, source_mask)[:, -1]
+            next_ids = logits.argmax(dim=-1).masked_fill(done, padding)
+            ids = torch.cat((ids, next_ids.unsqueeze(-1)), dim=1)
+            done = done | (next_ids == end)
+            if done.any():
+                break
+    return ids[:, 1:]

@@ -1266,3 +1266,695 @@ def patching_map(model, clean, corrupted, names, right, wrong):
                 x[:, t] = a1[n][:, t]
                 out[k, t] = gap(run(corrupted, {n: give(x)})) / (gap(y1) - gap(y0))
         return out
+
+
+#% record_hooks_stay
+#% record_activations | state_kept | The hooks are not removed.
+def record_activations(
+    model: nn.Module, inputs: Tensor, names: Sequence[str]
+) -> tuple[Tensor, dict[str, Tensor]]:
+    modules = dict(model.named_modules())
+    if unknown := [name for name in names if name not in modules]:
+        raise ValueError(f"the model has no modules named {unknown}")
+    activations = {}
+
+    def recorder(name):
+        def record(_module, _given, made):
+            activations[name] = made
+
+        return record
+
+    hooks = [modules[name].register_forward_hook(recorder(name)) for name in names]
+    try:
+        output = model(inputs)
+    finally:
+        pass
+    return output, activations
+
+
+#% record_input_instead
+#% record_activations | wrong_return, parts_exchanged | The hook keeps the inputs of the module.
+def record_activations(
+    model: nn.Module, inputs: Tensor, names: Sequence[str]
+) -> tuple[Tensor, dict[str, Tensor]]:
+    modules = dict(model.named_modules())
+    if unknown := [name for name in names if name not in modules]:
+        raise ValueError(f"the model has no modules named {unknown}")
+    activations = {}
+
+    def recorder(name):
+        def record(_module, _given, made):
+            activations[name] = _given[0]
+
+        return record
+
+    hooks = [modules[name].register_forward_hook(recorder(name)) for name in names]
+    try:
+        output = model(inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return output, activations
+
+
+#% record_detached_again
+#% record_activations | detached | The activations are detached.
+def record_activations(
+    model: nn.Module, inputs: Tensor, names: Sequence[str]
+) -> tuple[Tensor, dict[str, Tensor]]:
+    modules = dict(model.named_modules())
+    if unknown := [name for name in names if name not in modules]:
+        raise ValueError(f"the model has no modules named {unknown}")
+    activations = {}
+
+    def recorder(name):
+        def record(_module, _given, made):
+            activations[name] = made.detach()
+
+        return record
+
+    hooks = [modules[name].register_forward_hook(recorder(name)) for name in names]
+    try:
+        output = model(inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return output, activations
+
+
+#% record_only_the_last_name
+#% record_activations | loop_over_tokens, wrong_return, counted_once | All hooks write under the last name.
+def record_activations(
+    model: nn.Module, inputs: Tensor, names: Sequence[str]
+) -> tuple[Tensor, dict[str, Tensor]]:
+    modules = dict(model.named_modules())
+    if unknown := [name for name in names if name not in modules]:
+        raise ValueError(f"the model has no modules named {unknown}")
+    activations = {}
+
+    hooks = []
+    for name in names:
+
+        def record(_module, _given, made):
+            activations[name] = made
+
+        hooks.append(modules[name].register_forward_hook(record))
+    try:
+        output = model(inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return output, activations
+
+
+#% induction_marks_the_copy
+#% induction_pattern | step_missing, boundary | The earlier copies are marked, not the tokens after them.
+def induction_pattern(ids: Tensor) -> Tensor:
+    same = ids.unsqueeze(-1) == ids.unsqueeze(-2)
+    earlier = torch.tril(same, diagonal=-1).float()
+    none = torch.zeros_like(earlier[..., :1])  # no token comes before the first one
+    return earlier
+
+
+#% induction_any_copy
+#% induction_pattern | mask_missing, step_missing | Later copies count as well.
+def induction_pattern(ids: Tensor) -> Tensor:
+    same = ids.unsqueeze(-1) == ids.unsqueeze(-2)
+    earlier = same.float()
+    none = torch.zeros_like(earlier[..., :1])  # no token comes before the first one
+    return torch.cat((none, earlier[..., :-1]), dim=-1)
+
+
+#% induction_shifts_rows
+#% induction_pattern | wrong_axis | The rows are shifted; it must be the columns.
+def induction_pattern(ids: Tensor) -> Tensor:
+    same = ids.unsqueeze(-1) == ids.unsqueeze(-2)
+    earlier = torch.tril(same, diagonal=-1).float()
+    none = torch.zeros_like(earlier[..., :1, :])  # no token comes before the first one
+    return torch.cat((none, earlier[..., :-1, :]), dim=-2)
+
+
+#% induction_bool
+#% induction_pattern | dtype | The result is bool.
+def induction_pattern(ids: Tensor) -> Tensor:
+    same = ids.unsqueeze(-1) == ids.unsqueeze(-2)
+    earlier = torch.tril(same, diagonal=-1)
+    none = torch.zeros_like(earlier[..., :1])  # no token comes before the first one
+    return torch.cat((none, earlier[..., :-1]), dim=-1)
+
+
+#% lens_without_norm_again
+#% logit_lens | step_missing | The norm is left out.
+def logit_lens(streams: Sequence[Tensor], norm: nn.Module, out_head: nn.Module) -> Tensor:
+    return torch.stack([out_head(stream) for stream in streams])
+
+
+#% lens_list
+#% logit_lens | wrong_return | A list is returned.
+def logit_lens(streams: Sequence[Tensor], norm: nn.Module, out_head: nn.Module) -> Tensor:
+    return [out_head(norm(stream)) for stream in streams]
+
+
+#% patches_only_the_first
+#% run_with_patches | first_only, boundary | Only the first patch is used.
+def run_with_patches(model: nn.Module, inputs: Tensor, patches: dict[str, Tensor]) -> Tensor:
+    modules = dict(model.named_modules())
+    if unknown := [name for name in patches if name not in modules]:
+        raise ValueError(f"the model has no modules named {unknown}")
+
+    def replacer(patch):
+        def replace(_module, _given, made):
+            if patch.shape != made.shape:
+                raise ValueError(f"{tuple(patch.shape)} cannot replace {tuple(made.shape)}")
+            return patch
+
+        return replace
+
+    hooks = [
+        modules[name].register_forward_hook(replacer(patch)) for name, patch in list(patches.items())[:1]
+    ]
+    try:
+        return model(inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+#% patches_added
+#% run_with_patches | step_extra, wrong_operation | The patch is added to the module's own output.
+def run_with_patches(model: nn.Module, inputs: Tensor, patches: dict[str, Tensor]) -> Tensor:
+    modules = dict(model.named_modules())
+    if unknown := [name for name in patches if name not in modules]:
+        raise ValueError(f"the model has no modules named {unknown}")
+
+    def replacer(patch):
+        def replace(_module, _given, made):
+            if patch.shape != made.shape:
+                raise ValueError(f"{tuple(patch.shape)} cannot replace {tuple(made.shape)}")
+            return made + patch
+
+        return replace
+
+    hooks = [
+        modules[name].register_forward_hook(replacer(patch)) for name, patch in patches.items()
+    ]
+    try:
+        return model(inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+#% patches_number_of_axes
+#% run_with_patches | check_wrong, check_missing | Only the number of axes is compared.
+def run_with_patches(model: nn.Module, inputs: Tensor, patches: dict[str, Tensor]) -> Tensor:
+    modules = dict(model.named_modules())
+    if unknown := [name for name in patches if name not in modules]:
+        raise ValueError(f"the model has no modules named {unknown}")
+
+    def replacer(patch):
+        def replace(_module, _given, made):
+            if patch.dim() != made.dim():
+                raise ValueError(f"{tuple(patch.shape)} cannot replace {tuple(made.shape)}")
+            return patch
+
+        return replace
+
+    hooks = [
+        modules[name].register_forward_hook(replacer(patch)) for name, patch in patches.items()
+    ]
+    try:
+        return model(inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+#% ablate_changes_input
+#% ablate_heads | in_place | The caller's tensor is changed.
+def ablate_heads(
+    merged: Tensor, num_heads: int, heads: Sequence[int], mean: bool = False
+) -> Tensor:
+    if merged.shape[-1] % num_heads != 0:
+        raise ValueError(f"{num_heads} heads cannot share {merged.shape[-1]} features evenly")
+    if any(head not in range(num_heads) for head in heads):
+        raise ValueError(f"there are only the heads 0 to {num_heads - 1}, not all of {heads}")
+    ablated = merged.unflatten(-1, (num_heads, -1))
+    for head in heads:
+        ablated[:, :, head] = ablated[:, :, head].mean(dim=0) if mean else 0.0
+    return ablated.flatten(start_dim=2)
+
+
+#% ablate_mean_of_everything
+#% ablate_heads | wrong_reduction, wrong_axis | The mean runs over items and positions.
+def ablate_heads(
+    merged: Tensor, num_heads: int, heads: Sequence[int], mean: bool = False
+) -> Tensor:
+    if merged.shape[-1] % num_heads != 0:
+        raise ValueError(f"{num_heads} heads cannot share {merged.shape[-1]} features evenly")
+    if any(head not in range(num_heads) for head in heads):
+        raise ValueError(f"there are only the heads 0 to {num_heads - 1}, not all of {heads}")
+    ablated = merged.unflatten(-1, (num_heads, -1)).clone()
+    for head in heads:
+        ablated[:, :, head] = ablated[:, :, head].mean(dim=(0, 1)) if mean else 0.0
+    return ablated.flatten(start_dim=2)
+
+
+#% ablate_keeps_these_heads
+#% ablate_heads | mask_inverted, parts_exchanged | All other heads are removed.
+def ablate_heads(
+    merged: Tensor, num_heads: int, heads: Sequence[int], mean: bool = False
+) -> Tensor:
+    if merged.shape[-1] % num_heads != 0:
+        raise ValueError(f"{num_heads} heads cannot share {merged.shape[-1]} features evenly")
+    if any(head not in range(num_heads) for head in heads):
+        raise ValueError(f"there are only the heads 0 to {num_heads - 1}, not all of {heads}")
+    ablated = merged.unflatten(-1, (num_heads, -1)).clone()
+    for head in set(range(num_heads)) - set(heads):
+        ablated[:, :, head] = ablated[:, :, head].mean(dim=0) if mean else 0.0
+    return ablated.flatten(start_dim=2)
+
+
+#% contributions_columns_in_rows
+#% head_contributions | transposed, reshaped | The rows of out_weight are split instead of its columns.
+def head_contributions(merged: Tensor, out_weight: Tensor, num_heads: int) -> Tensor:
+    if merged.shape[-1] % num_heads != 0:
+        raise ValueError(f"{num_heads} heads cannot share {merged.shape[-1]} features evenly")
+    heads = merged.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+    columns = out_weight.T.unflatten(-1, (num_heads, -1)).permute(1, 2, 0)
+    return heads @ columns
+
+
+#% attribution_own_variance
+#% logit_attribution | wrong_form, wrong_divisor | Each part is divided by its own deviation.
+def logit_attribution(
+    parts: Tensor, scale: Tensor, directions: Tensor, eps: float = 1e-5
+) -> Tensor:
+    stream = parts.sum(dim=0)
+    variance = parts.var(dim=-1, keepdim=True, correction=0)
+    centered = parts - parts.mean(dim=-1, keepdim=True)
+    normalized = centered / torch.sqrt(variance + eps)
+    return (normalized * scale * directions).sum(dim=-1)
+
+
+#% map_patches_the_clean_run
+#% patching_map | parts_exchanged | The clean text is run with corrupted activations.
+def patching_map(
+    model: nn.Module,
+    clean: Tensor,
+    corrupted: Tensor,
+    names: Sequence[str],
+    right: Tensor,
+    wrong: Tensor,
+) -> Tensor:
+    if clean.shape != corrupted.shape:
+        raise ValueError(f"the texts differ in shape: {clean.shape} and {corrupted.shape}")
+    items = torch.arange(len(clean))
+
+    def difference(logits):
+        last = logits[:, -1]
+        return (last[items, right] - last[items, wrong]).mean()
+
+    with torch.no_grad():
+        clean_logits, clean_activations = record_activations(model, clean, names)
+        corrupted_logits, corrupted_activations = record_activations(model, corrupted, names)
+        lowest, highest = difference(corrupted_logits), difference(clean_logits)
+
+        restored = torch.zeros(len(names), clean.shape[1])
+        for row, name in enumerate(names):
+            for position in range(clean.shape[1]):
+                patch = clean_activations[name].clone()
+                patch[:, position] = corrupted_activations[name][:, position]
+                logits = run_with_patches(model, clean, {name: patch})
+                restored[row, position] = difference(logits) - lowest
+        return restored / (highest - lowest)
+
+
+#% inlined_patch_ignored_result
+#% patching_map | wrong_return, step_missing, no_step | The written-out hook returns nothing, so the output stays.
+def patching_map(
+    model: nn.Module,
+    clean: Tensor,
+    corrupted: Tensor,
+    names: Sequence[str],
+    right: Tensor,
+    wrong: Tensor,
+) -> Tensor:
+    if clean.shape != corrupted.shape:
+        raise ValueError(f"the texts differ in shape: {clean.shape} and {corrupted.shape}")
+    items = torch.arange(len(clean))
+
+    def difference(logits):
+        last = logits[:, -1]
+        return (last[items, right] - last[items, wrong]).mean()
+
+    with torch.no_grad():
+        clean_logits, clean_activations = record_activations(model, clean, names)
+        corrupted_logits, corrupted_activations = record_activations(model, corrupted, names)
+        lowest, highest = difference(corrupted_logits), difference(clean_logits)
+
+        restored = torch.zeros(len(names), clean.shape[1])
+        for row, name in enumerate(names):
+            for position in range(clean.shape[1]):
+                patch = corrupted_activations[name].clone()
+                patch[:, position] = clean_activations[name][:, position]
+                hook = dict(model.named_modules())[name].register_forward_hook(lambda m, g, made: None)
+                logits = model(corrupted)
+                hook.remove()
+                restored[row, position] = difference(logits) - lowest
+        return restored / (highest - lowest)
+
+
+#% inlined_record_keeps_the_first_position
+#% patching_map | mask_missing, step_extra, boundary | The whole activation is patched, whatever the position.
+def patching_map(
+    model: nn.Module,
+    clean: Tensor,
+    corrupted: Tensor,
+    names: Sequence[str],
+    right: Tensor,
+    wrong: Tensor,
+) -> Tensor:
+    if clean.shape != corrupted.shape:
+        raise ValueError(f"the texts differ in shape: {clean.shape} and {corrupted.shape}")
+    items = torch.arange(len(clean))
+
+    def difference(logits):
+        last = logits[:, -1]
+        return (last[items, right] - last[items, wrong]).mean()
+
+    with torch.no_grad():
+        clean_logits, clean_activations = record_activations(model, clean, names)
+        corrupted_logits, corrupted_activations = record_activations(model, corrupted, names)
+        lowest, highest = difference(corrupted_logits), difference(clean_logits)
+
+        restored = torch.zeros(len(names), clean.shape[1])
+        for row, name in enumerate(names):
+            for position in range(clean.shape[1]):
+                patch = clean_activations[name]
+                logits = run_with_patches(model, corrupted, {name: patch})
+                restored[row, position] = difference(logits) - lowest
+        return restored / (highest - lowest)
+
+
+#% inlined_contributions_by_loop_with_zeros
+#% head_contributions | reshaped, layout_wrong | The loop takes each H-th feature for a head.
+def head_contributions(merged: Tensor, out_weight: Tensor, num_heads: int) -> Tensor:
+    if merged.shape[-1] % num_heads != 0:
+        raise ValueError(f"{num_heads} heads cannot share {merged.shape[-1]} features evenly")
+    made = [merged[..., h::num_heads] @ out_weight[:, h::num_heads].T for h in range(num_heads)]
+    return torch.stack(made, dim=1)
+
+
+#% inlined_attribution_not_centered
+#% logit_attribution | step_missing | The parts are not centered.
+def logit_attribution(
+    parts: Tensor, scale: Tensor, directions: Tensor, eps: float = 1e-5
+) -> Tensor:
+    stream = parts.sum(dim=0)
+    variance = stream.var(dim=-1, keepdim=True, correction=0)
+    centered = parts
+    normalized = centered / torch.sqrt(variance + eps)
+    return (normalized * scale * directions).sum(dim=-1)
+
+
+#% double_ablate_refusals
+#% ablate_heads | check_missing | A negative head is accepted.
+#% ablate_heads | argument_ignored | mean is ignored.
+def ablate_heads(
+    merged: Tensor, num_heads: int, heads: Sequence[int], mean: bool = False
+) -> Tensor:
+    if merged.shape[-1] % num_heads != 0:
+        raise ValueError(f"{num_heads} heads cannot share {merged.shape[-1]} features evenly")
+    if any(head >= num_heads for head in heads):
+        raise ValueError(f"there are only the heads 0 to {num_heads - 1}, not all of {heads}")
+    ablated = merged.unflatten(-1, (num_heads, -1)).clone()
+    for head in heads:
+        ablated[:, :, head] = 0.0
+    return ablated.flatten(start_dim=2)
+
+
+#% double_attribution_eps_and_scale
+#% logit_attribution | eps_outside_root | eps is added outside the root.
+#% logit_attribution | step_missing | scale is missing.
+def logit_attribution(
+    parts: Tensor, scale: Tensor, directions: Tensor, eps: float = 1e-5
+) -> Tensor:
+    stream = parts.sum(dim=0)
+    variance = stream.var(dim=-1, keepdim=True, correction=0)
+    centered = parts - parts.mean(dim=-1, keepdim=True)
+    normalized = centered / (torch.sqrt(variance) + eps)
+    return (normalized * directions).sum(dim=-1)
+
+
+#% double_map_graph_and_quotient
+#% patching_map | detached, step_missing | A graph is built.
+#% patching_map | wrong_divisor | The difference is not divided.
+def patching_map(
+    model: nn.Module,
+    clean: Tensor,
+    corrupted: Tensor,
+    names: Sequence[str],
+    right: Tensor,
+    wrong: Tensor,
+) -> Tensor:
+    if clean.shape != corrupted.shape:
+        raise ValueError(f"the texts differ in shape: {clean.shape} and {corrupted.shape}")
+    items = torch.arange(len(clean))
+
+    def difference(logits):
+        last = logits[:, -1]
+        return (last[items, right] - last[items, wrong]).mean()
+
+    if True:
+        clean_logits, clean_activations = record_activations(model, clean, names)
+        corrupted_logits, corrupted_activations = record_activations(model, corrupted, names)
+        lowest, highest = difference(corrupted_logits), difference(clean_logits)
+
+        restored = torch.zeros(len(names), clean.shape[1])
+        for row, name in enumerate(names):
+            for position in range(clean.shape[1]):
+                patch = corrupted_activations[name].clone()
+                patch[:, position] = clean_activations[name][:, position]
+                logits = run_with_patches(model, corrupted, {name: patch})
+                restored[row, position] = difference(logits) - lowest
+        return restored
+
+
+#% double_induction_shift_and_diagonal
+#% induction_pattern | boundary | A token counts as its own earlier copy.
+#% induction_pattern | dtype | The result is int.
+def induction_pattern(ids: Tensor) -> Tensor:
+    same = ids.unsqueeze(-1) == ids.unsqueeze(-2)
+    earlier = torch.tril(same).long()
+    none = torch.zeros_like(earlier[..., :1])  # no token comes before the first one
+    return torch.cat((none, earlier[..., :-1]), dim=-1)
+
+
+#% record_everything_again
+#% record_activations | wrong_return | All modules are recorded.
+def record_activations(
+    model: nn.Module, inputs: Tensor, names: Sequence[str]
+) -> tuple[Tensor, dict[str, Tensor]]:
+    modules = dict(model.named_modules())
+    if unknown := [name for name in names if name not in modules]:
+        raise ValueError(f"the model has no modules named {unknown}")
+    activations = {}
+
+    def recorder(name):
+        def record(_module, _given, made):
+            activations[name] = made
+
+        return record
+
+    hooks = [modules[name].register_forward_hook(recorder(name)) for name in modules]
+    try:
+        output = model(inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return output, activations
+
+
+#% record_without_try
+#% record_activations | state_kept | The hooks stay when the model raises.
+def record_activations(
+    model: nn.Module, inputs: Tensor, names: Sequence[str]
+) -> tuple[Tensor, dict[str, Tensor]]:
+    modules = dict(model.named_modules())
+    if unknown := [name for name in names if name not in modules]:
+        raise ValueError(f"the model has no modules named {unknown}")
+    activations = {}
+
+    def recorder(name):
+        def record(_module, _given, made):
+            activations[name] = made
+
+        return record
+
+    hooks = [modules[name].register_forward_hook(recorder(name)) for name in names]
+    output = model(inputs)
+    for hook in hooks:
+        hook.remove()
+    return output, activations
+
+
+#% induction_upper
+#% induction_pattern | direction_reversed, mask_inverted | Later copies are marked instead of earlier ones.
+def induction_pattern(ids: Tensor) -> Tensor:
+    same = ids.unsqueeze(-1) == ids.unsqueeze(-2)
+    earlier = torch.triu(same, diagonal=1).float()
+    none = torch.zeros_like(earlier[..., :1])  # no token comes before the first one
+    return torch.cat((none, earlier[..., :-1]), dim=-1)
+
+
+#% lens_norm_after_head
+#% logit_lens | step_order | The norm of the head comes after the head.
+def logit_lens(streams: Sequence[Tensor], norm: nn.Module, out_head: nn.Module) -> Tensor:
+    return torch.stack([norm(out_head(stream)) for stream in streams])
+
+
+#% lens_batch_first
+#% logit_lens | transposed, concat_axis | The layers are the second axis.
+def logit_lens(streams: Sequence[Tensor], norm: nn.Module, out_head: nn.Module) -> Tensor:
+    return torch.stack([out_head(norm(stream)) for stream in streams], dim=1)
+
+
+#% patches_expand
+#% run_with_patches | check_missing | A tensor that torch can expand is accepted.
+def run_with_patches(model: nn.Module, inputs: Tensor, patches: dict[str, Tensor]) -> Tensor:
+    modules = dict(model.named_modules())
+    if unknown := [name for name in patches if name not in modules]:
+        raise ValueError(f"the model has no modules named {unknown}")
+
+    def replacer(patch):
+        def replace(_module, _given, made):
+            return patch.expand(made.shape)
+
+        return replace
+
+    hooks = [
+        modules[name].register_forward_hook(replacer(patch)) for name, patch in patches.items()
+    ]
+    try:
+        return model(inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+#% ablate_one_head_only
+#% ablate_heads | first_only, boundary | Only the last of the heads is removed.
+def ablate_heads(
+    merged: Tensor, num_heads: int, heads: Sequence[int], mean: bool = False
+) -> Tensor:
+    if merged.shape[-1] % num_heads != 0:
+        raise ValueError(f"{num_heads} heads cannot share {merged.shape[-1]} features evenly")
+    if any(head not in range(num_heads) for head in heads):
+        raise ValueError(f"there are only the heads 0 to {num_heads - 1}, not all of {heads}")
+    ablated = merged.unflatten(-1, (num_heads, -1)).clone()
+    for head in heads[-1:]:
+        ablated[:, :, head] = ablated[:, :, head].mean(dim=0) if mean else 0.0
+    return ablated.flatten(start_dim=2)
+
+
+#% contributions_with_shared_bias
+#% head_contributions | wrong_reduction | The result of the heads is divided by their number.
+def head_contributions(merged: Tensor, out_weight: Tensor, num_heads: int) -> Tensor:
+    if merged.shape[-1] % num_heads != 0:
+        raise ValueError(f"{num_heads} heads cannot share {merged.shape[-1]} features evenly")
+    heads = merged.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+    columns = out_weight.unflatten(-1, (num_heads, -1)).permute(1, 2, 0)
+    return heads @ columns / num_heads
+
+
+#% attribution_variance_unbiased
+#% logit_attribution | variance_unbiased | The variance is divided by d - 1.
+def logit_attribution(
+    parts: Tensor, scale: Tensor, directions: Tensor, eps: float = 1e-5
+) -> Tensor:
+    stream = parts.sum(dim=0)
+    variance = stream.var(dim=-1, keepdim=True)
+    centered = parts - parts.mean(dim=-1, keepdim=True)
+    normalized = centered / torch.sqrt(variance + eps)
+    return (normalized * scale * directions).sum(dim=-1)
+
+
+#% map_all_items_first_answer
+#% patching_map | batch_mixed | All items use the answers of all items.
+def patching_map(
+    model: nn.Module,
+    clean: Tensor,
+    corrupted: Tensor,
+    names: Sequence[str],
+    right: Tensor,
+    wrong: Tensor,
+) -> Tensor:
+    if clean.shape != corrupted.shape:
+        raise ValueError(f"the texts differ in shape: {clean.shape} and {corrupted.shape}")
+    items = torch.arange(len(clean))
+
+    def difference(logits):
+        last = logits[:, -1]
+        return (last[:, right[0]] - last[:, wrong[0]]).mean()
+
+    with torch.no_grad():
+        clean_logits, clean_activations = record_activations(model, clean, names)
+        corrupted_logits, corrupted_activations = record_activations(model, corrupted, names)
+        lowest, highest = difference(corrupted_logits), difference(clean_logits)
+
+        restored = torch.zeros(len(names), clean.shape[1])
+        for row, name in enumerate(names):
+            for position in range(clean.shape[1]):
+                patch = corrupted_activations[name].clone()
+                patch[:, position] = clean_activations[name][:, position]
+                logits = run_with_patches(model, corrupted, {name: patch})
+                restored[row, position] = difference(logits) - lowest
+        return restored / (highest - lowest)
+#% record_calls_twice
+#% record_activations | step_extra | The model is called twice.
+def record_activations(
+    model: nn.Module, inputs: Tensor, names: Sequence[str]
+) -> tuple[Tensor, dict[str, Tensor]]:
+    modules = dict(model.named_modules())
+    if unknown := [name for name in names if name not in modules]:
+        raise ValueError(f"the model has no modules named {unknown}")
+    activations = {}
+
+    def recorder(name):
+        def record(_module, _given, made):
+            activations[name] = made
+
+        return record
+
+    hooks = [modules[name].register_forward_hook(recorder(name)) for name in names]
+    try:
+        model(inputs)
+        output = model(inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return output, activations
+
+
+#% record_no_refusal
+#% record_activations | check_missing, check_wrong | Unknown names are not refused before hooks are registered.
+def record_activations(
+    model: nn.Module, inputs: Tensor, names: Sequence[str]
+) -> tuple[Tensor, dict[str, Tensor]]:
+    modules = dict(model.named_modules())
+    activations = {}
+
+    def recorder(name):
+        def record(_module, _given, made):
+            activations[name] = made
+
+        return record
+
+    hooks = [modules[name].register_forward_hook(recorder(name)) for name in names]
+    try:
+        output = model(inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return output, activations

@@ -885,3 +885,517 @@ def train_bpe(word_counts, num_merges):
         merges.append(best)
         next_id += 1
     return merges
+
+
+#% split_on_spaces
+#% split_words | spaces_lost, not_cut | The text is cut at white space, which is lost.
+def split_words(text: str) -> list[str]:
+    return text.split()
+
+
+#% split_digits_with_letters
+#% split_words | kinds_mixed | Digits and letters are one kind.
+def _kind(symbol: str) -> str:
+    if symbol.isalpha():
+        return "letter"
+    if symbol.isdigit():
+        return "letter"
+    return "space" if symbol.isspace() else "other"
+
+
+#% split_empty_words
+#% split_words | step_missing | Empty words are left in the list.
+def split_words(text: str) -> list[str]:
+    runs: list[str] = []
+    for symbol in text:
+        if runs and _kind(runs[-1][-1]) == _kind(symbol):
+            runs[-1] += symbol
+        else:
+            runs.append(symbol)
+    for i in range(1, len(runs)):
+        if runs[i - 1].endswith(" "):
+            runs[i - 1], runs[i] = runs[i - 1][:-1], " " + runs[i]
+    return runs
+
+
+#% split_space_stays_behind
+#% split_words | space_misplaced, step_missing | The space stays at the end of its run.
+def split_words(text: str) -> list[str]:
+    runs: list[str] = []
+    for symbol in text:
+        if runs and _kind(runs[-1][-1]) == _kind(symbol):
+            runs[-1] += symbol
+        else:
+            runs.append(symbol)
+    return [run for run in runs if run]
+
+
+#% split_any_white_space_moves
+#% split_words | space_misplaced, boundary | Any white space moves to the next word.
+def split_words(text: str) -> list[str]:
+    runs: list[str] = []
+    for symbol in text:
+        if runs and _kind(runs[-1][-1]) == _kind(symbol):
+            runs[-1] += symbol
+        else:
+            runs.append(symbol)
+    for i in range(1, len(runs)):
+        if runs[i - 1][-1].isspace():
+            runs[i - 1], runs[i] = runs[i - 1][:-1], runs[i - 1][-1] + runs[i]
+    return [run for run in runs if run]
+
+
+#% count_without_counts
+#% count_pairs | pairs_once, argument_ignored | Each occurrence counts one, whatever its word's number.
+def count_pairs(pieces: list[list[int]], counts: list[int]) -> dict[tuple[int, int], int]:
+    how_often: dict[tuple[int, int], int] = {}
+    for piece, count in zip(pieces, counts, strict=True):
+        for pair in zip(piece, piece[1:]):  # noqa: B905, RUF007  # the shifted copy is shorter, as the hint says
+            how_often[pair] = how_often.get(pair, 0) + 1
+    return how_often
+
+
+#% count_overwrites
+#% count_pairs | pairs_once | The last piece overwrites the number.
+def count_pairs(pieces: list[list[int]], counts: list[int]) -> dict[tuple[int, int], int]:
+    how_often: dict[tuple[int, int], int] = {}
+    for piece, count in zip(pieces, counts, strict=True):
+        for pair in zip(piece, piece[1:]):  # noqa: B905, RUF007  # the shifted copy is shorter, as the hint says
+            how_often[pair] = count
+    return how_often
+
+
+#% count_sorted_pair
+#% count_pairs | pair_order | Pairs are sorted.
+def count_pairs(pieces: list[list[int]], counts: list[int]) -> dict[tuple[int, int], int]:
+    how_often: dict[tuple[int, int], int] = {}
+    for piece, count in zip(pieces, counts, strict=True):
+        for pair in zip(piece, piece[1:]):  # noqa: B905, RUF007  # the shifted copy is shorter, as the hint says
+            pair = tuple(sorted(pair))
+            how_often[pair] = how_often.get(pair, 0) + count
+    return how_often
+
+
+#% merge_step_of_one
+#% merge | step_too_small | The search goes on inside the pair.
+def merge(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
+    merged, i = [], 0
+    while i < len(ids):
+        if tuple(ids[i : i + 2]) == pair:
+            merged.append(new_id)
+            i += 1
+        else:
+            merged.append(ids[i])
+            i += 1
+    return merged
+
+
+#% merge_loses_last
+#% merge | boundary | The last id is lost.
+def merge(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
+    merged, i = [], 0
+    while i < len(ids) - 1:
+        if tuple(ids[i : i + 2]) == pair:
+            merged.append(new_id)
+            i += 2
+        else:
+            merged.append(ids[i])
+            i += 1
+    return merged
+
+
+#% merge_keeps_the_pair
+#% merge | step_extra, wrong_operation | The new id follows the left id of the pair.
+def merge(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
+    merged, i = [], 0
+    while i < len(ids):
+        if tuple(ids[i : i + 2]) == pair:
+            merged.append(ids[i])
+            merged.append(new_id)
+            i += 2
+        else:
+            merged.append(ids[i])
+            i += 1
+    return merged
+
+
+#% train_ids_from_zero
+#% train_bpe | boundary, factor_missing | New ids begin with 0.
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    pieces = [list(word.encode()) for word in word_counts]
+    counts = list(word_counts.values())
+    merges: list[tuple[int, int]] = []
+    while len(merges) < num_merges:
+        found = count_pairs(pieces, counts)
+        if not found:
+            break
+        pair = max(found, key=found.get)  # the first of equals: a dict keeps its order
+        pieces = [merge(piece, pair, len(merges)) for piece in pieces]
+        merges.append(pair)
+    return merges
+
+
+#% train_counts_once
+#% train_bpe | counted_once | Pairs are counted once, before the loop.
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    pieces = [list(word.encode()) for word in word_counts]
+    counts = list(word_counts.values())
+    merges: list[tuple[int, int]] = []
+    found = count_pairs(pieces, counts)
+    while len(merges) < num_merges and found:
+        pair = max(found, key=found.get)
+        del found[pair]
+        pieces = [merge(piece, pair, 256 + len(merges)) for piece in pieces]
+        merges.append(pair)
+    return merges
+
+
+#% train_smallest_pair
+#% train_bpe | tie_order | Of equally frequent pairs, the largest pair is taken.
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    pieces = [list(word.encode()) for word in word_counts]
+    counts = list(word_counts.values())
+    merges: list[tuple[int, int]] = []
+    while len(merges) < num_merges:
+        found = count_pairs(pieces, counts)
+        if not found:
+            break
+        pair = max(found, key=lambda p: (found[p], p))  # the first of equals: a dict keeps its order
+        pieces = [merge(piece, pair, 256 + len(merges)) for piece in pieces]
+        merges.append(pair)
+    return merges
+
+
+#% train_stops_at_one
+#% train_bpe | boundary, step_extra | A pair that occurs once is not merged.
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    pieces = [list(word.encode()) for word in word_counts]
+    counts = list(word_counts.values())
+    merges: list[tuple[int, int]] = []
+    while len(merges) < num_merges:
+        found = count_pairs(pieces, counts)
+        if not found:
+            break
+        pair = max(found, key=found.get)  # the first of equals: a dict keeps its order
+        pieces = [merge(piece, pair, 256 + len(merges)) for piece in pieces]
+        if found[pair] < 2:
+            break
+        merges.append(pair)
+    return merges
+
+
+#% encode_ord
+#% encode | bytes_and_characters | The ids of a word are its code points.
+def encode(text: str, merges: list[tuple[int, int]]) -> list[int]:
+    ids: list[int] = []
+    for word in split_words(text):
+        piece = [ord(symbol) for symbol in word]
+        for rank, pair in enumerate(merges):
+            piece = merge(piece, pair, 256 + rank)
+        ids.extend(piece)
+    return ids
+
+
+#% encode_appends
+#% encode | list_of_lists | Each word's ids are a list of their own.
+def encode(text: str, merges: list[tuple[int, int]]) -> list[int]:
+    ids: list[int] = []
+    for word in split_words(text):
+        piece = list(word.encode())
+        for rank, pair in enumerate(merges):
+            piece = merge(piece, pair, 256 + rank)
+        ids.append(piece)
+    return ids
+
+
+#% encode_whole_text
+#% encode | not_cut | The text is not cut into words.
+def encode(text: str, merges: list[tuple[int, int]]) -> list[int]:
+    ids: list[int] = []
+    for word in [text]:
+        piece = list(word.encode())
+        for rank, pair in enumerate(merges):
+            piece = merge(piece, pair, 256 + rank)
+        ids.extend(piece)
+    return ids
+
+
+#% decode_ignores_errors
+#% decode | bytes_left_out | Bytes that are no character are left out.
+def decode(ids: list[int], merges: list[tuple[int, int]]) -> str:
+    tokens = token_bytes(merges)
+    for number in ids:
+        if not 0 <= number < len(tokens):
+            raise ValueError(f"there is no token {number}")
+    joined = b"".join(tokens[number] for number in ids)
+    return joined.decode(errors="ignore")
+
+
+#% bits_nats
+#% bits_per_byte | nats_for_bits | The result is in nats.
+def bits_per_byte(mean_loss: float, num_tokens: int, num_bytes: int) -> float:
+    if num_bytes == 0:
+        raise ValueError("a text without bytes has no loss per byte")
+    nats = mean_loss * num_tokens
+    return nats / num_bytes
+
+
+#% inlined_train_pairs_over_words
+#% train_bpe | argument_ignored, pairs_once | The written-out counting ignores how often a word occurs.
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    pieces = [list(word.encode()) for word in word_counts]
+    counts = list(word_counts.values())
+    merges: list[tuple[int, int]] = []
+    while len(merges) < num_merges:
+        found = {}
+        for piece in pieces:
+            for a, b in zip(piece, piece[1:]):
+                found[a, b] = found.get((a, b), 0) + 1
+        if not found:
+            break
+        pair = max(found, key=found.get)  # the first of equals: a dict keeps its order
+        pieces = [merge(piece, pair, 256 + len(merges)) for piece in pieces]
+        merges.append(pair)
+    return merges
+
+
+#% inlined_train_merge_overlaps
+#% train_bpe | step_too_small | The written-out merge goes on inside the pair.
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    pieces = [list(word.encode()) for word in word_counts]
+    counts = list(word_counts.values())
+    merges: list[tuple[int, int]] = []
+    while len(merges) < num_merges:
+        found = count_pairs(pieces, counts)
+        if not found:
+            break
+        pair = max(found, key=found.get)  # the first of equals: a dict keeps its order
+        new = []
+        for piece in pieces:
+            out, i = [], 0
+            while i < len(piece):
+                if i + 1 < len(piece) and (piece[i], piece[i + 1]) == pair:
+                    out.append(256 + len(merges))
+                else:
+                    out.append(piece[i])
+                i += 1
+            new.append(out)
+        pieces = new
+        merges.append(pair)
+    return merges
+
+
+#% inlined_encode_first_occurrence
+#% encode | first_only | The written-out merge replaces only the first occurrence.
+def encode(text: str, merges: list[tuple[int, int]]) -> list[int]:
+    ids: list[int] = []
+    for word in split_words(text):
+        piece = list(word.encode())
+        for rank, pair in enumerate(merges):
+            for i in range(len(piece) - 1):
+                if (piece[i], piece[i + 1]) == pair:
+                    piece = piece[:i] + [256 + rank] + piece[i + 2 :]
+                    break
+        ids.extend(piece)
+    return ids
+
+
+#% inlined_decode_each_token_alone
+#% decode | decoded_alone | Each token is decoded alone.
+def decode(ids: list[int], merges: list[tuple[int, int]]) -> str:
+    tokens = token_bytes(merges)
+    for number in ids:
+        if not 0 <= number < len(tokens):
+            raise ValueError(f"there is no token {number}")
+    return "".join(tokens[number].decode(errors="replace") for number in ids)
+
+
+#% double_encode_whole_and_characters
+#% encode | not_cut | The text is not cut.
+#% encode | bytes_and_characters | Characters in place of bytes.
+def encode(text: str, merges: list[tuple[int, int]]) -> list[int]:
+    ids: list[int] = []
+    for word in [text]:
+        piece = [ord(c) for c in word]
+        for rank, pair in enumerate(merges):
+            piece = merge(piece, pair, 256 + rank)
+        ids.extend(piece)
+    return ids
+
+
+#% double_merge_order_and_end
+#% merge | boundary | The last id is lost.
+#% merge | pair_order | The pair also matches reversed.
+def merge(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
+    merged, i = [], 0
+    while i < len(ids) - 1:
+        if tuple(ids[i : i + 2]) in (pair, pair[::-1]):
+            merged.append(new_id)
+            i += 2
+        else:
+            merged.append(ids[i])
+            i += 1
+    return merged
+
+
+#% double_decode_refusal_and_errors
+#% decode | check_missing | A negative id is accepted.
+#% decode | decoded_alone | Tokens are decoded alone.
+def decode(ids: list[int], merges: list[tuple[int, int]]) -> str:
+    tokens = token_bytes(merges)
+    for number in ids:
+        if number >= len(tokens):
+            raise ValueError(f"there is no token {number}")
+    return "".join(tokens[number].decode(errors="replace") for number in ids)
+
+
+#% split_space_also_of_the_last
+#% split_words | spaces_lost | White space at the end of the text is lost.
+def split_words(text: str) -> list[str]:
+    runs: list[str] = []
+    for symbol in text.strip():
+        if runs and _kind(runs[-1][-1]) == _kind(symbol):
+            runs[-1] += symbol
+        else:
+            runs.append(symbol)
+    for i in range(1, len(runs)):
+        if runs[i - 1].endswith(" "):
+            runs[i - 1], runs[i] = runs[i - 1][:-1], " " + runs[i]
+    return [run for run in runs if run]
+
+
+#% split_others_alone
+#% split_words | kinds_mixed | Each other character is a word of its own.
+def split_words(text: str) -> list[str]:
+    runs: list[str] = []
+    for symbol in text:
+        if runs and _kind(runs[-1][-1]) == _kind(symbol) != "other":
+            runs[-1] += symbol
+        else:
+            runs.append(symbol)
+    for i in range(1, len(runs)):
+        if runs[i - 1].endswith(" "):
+            runs[i - 1], runs[i] = runs[i - 1][:-1], " " + runs[i]
+    return [run for run in runs if run]
+
+
+#% count_over_the_ends
+#% count_pairs | step_extra, boundary | Pairs cross the ends of pieces.
+def count_pairs(pieces: list[list[int]], counts: list[int]) -> dict[tuple[int, int], int]:
+    how_often: dict[tuple[int, int], int] = {}
+    pieces = [[number for piece in pieces for number in piece]]
+    for piece, count in zip(pieces, counts):
+        for pair in zip(piece, piece[1:]):  # noqa: B905, RUF007  # the shifted copy is shorter, as the hint says
+            how_often[pair] = how_often.get(pair, 0) + count
+    return how_often
+
+
+#% count_every_second_pair
+#% count_pairs | step_too_small, boundary | Pairs do not overlap.
+def count_pairs(pieces: list[list[int]], counts: list[int]) -> dict[tuple[int, int], int]:
+    how_often: dict[tuple[int, int], int] = {}
+    for piece, count in zip(pieces, counts, strict=True):
+        for pair in zip(piece[::2], piece[1::2]):  # noqa: B905, RUF007  # the shifted copy is shorter, as the hint says
+            how_often[pair] = how_often.get(pair, 0) + count
+    return how_often
+
+
+#% merge_from_the_right_again
+#% merge | direction_reversed | The search goes from right to left.
+def merge(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
+    merged, i = [], len(ids) - 1
+    while i >= 0:
+        if i > 0 and (ids[i - 1], ids[i]) == pair:
+            merged.append(new_id)
+            i -= 2
+        else:
+            merged.append(ids[i])
+            i -= 1
+    return merged[::-1]
+
+
+#% train_one_merge_less
+#% train_bpe | boundary | One merge is missing.
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    pieces = [list(word.encode()) for word in word_counts]
+    counts = list(word_counts.values())
+    merges: list[tuple[int, int]] = []
+    while len(merges) < num_merges - 1:
+        found = count_pairs(pieces, counts)
+        if not found:
+            break
+        pair = max(found, key=found.get)  # the first of equals: a dict keeps its order
+        pieces = [merge(piece, pair, 256 + len(merges)) for piece in pieces]
+        merges.append(pair)
+    return merges
+
+
+#% train_rarest_pair
+#% train_bpe | wrong_operation | The rarest pair is merged.
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    pieces = [list(word.encode()) for word in word_counts]
+    counts = list(word_counts.values())
+    merges: list[tuple[int, int]] = []
+    while len(merges) < num_merges:
+        found = count_pairs(pieces, counts)
+        if not found:
+            break
+        pair = min(found, key=found.get)  # the first of equals: a dict keeps its order
+        pieces = [merge(piece, pair, 256 + len(merges)) for piece in pieces]
+        merges.append(pair)
+    return merges
+
+
+#% train_without_an_end
+#% train_bpe | check_missing, step_missing | Training does not end if no pair is left.
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    pieces = [list(word.encode()) for word in word_counts]
+    counts = list(word_counts.values())
+    merges: list[tuple[int, int]] = []
+    while len(merges) < num_merges:
+        found = count_pairs(pieces, counts)
+        pair = max(found, key=found.get)  # the first of equals: a dict keeps its order
+        pieces = [merge(piece, pair, 256 + len(merges)) for piece in pieces]
+        merges.append(pair)
+    return merges
+
+
+#% encode_last_rank_first
+#% encode | rank_ignored | The merges are applied from the last one.
+def encode(text: str, merges: list[tuple[int, int]]) -> list[int]:
+    ids: list[int] = []
+    for word in split_words(text):
+        piece = list(word.encode())
+        for rank, pair in reversed(list(enumerate(merges))):
+            piece = merge(piece, pair, 256 + rank)
+        ids.extend(piece)
+    return ids
+
+
+#% tokens_right_before_left
+#% token_bytes | pair_order, parts_exchanged | The right token's bytes come first.
+def token_bytes(merges: list[tuple[int, int]]) -> list[bytes]:
+    tokens = [bytes([number]) for number in range(256)]
+    for left, right in merges:
+        tokens.append(tokens[right] + tokens[left])
+    return tokens
+
+
+#% decode_last_id_refused
+#% decode | boundary, check_wrong | The last token is refused.
+def decode(ids: list[int], merges: list[tuple[int, int]]) -> str:
+    tokens = token_bytes(merges)
+    for number in ids:
+        if not 0 <= number < len(tokens) - 1:
+            raise ValueError(f"there is no token {number}")
+    joined = b"".join(tokens[number] for number in ids)
+    return joined.decode(errors="replace")
+
+
+#% bits_per_token
+#% bits_per_byte | wrong_divisor, argument_ignored | The loss is per token, not per byte.
+def bits_per_byte(mean_loss: float, num_tokens: int, num_bytes: int) -> float:
+    if num_bytes == 0:
+        raise ValueError("a text without bytes has no loss per byte")
+    nats = mean_loss * num_bytes
+    return nats / math.log(2) / num_bytes

@@ -144,6 +144,14 @@ MISCONCEPTIONS = (
         question="Which step takes tensors out of torch's graph?",
     ),
     Misconception(
+        id="calls_the_model_twice",
+        exercise=RECORD,
+        swaps=(("output = model(inputs)", "model(inputs); output = model(inputs)"),),
+        explanation="The model is called twice; one call gives the output and all activations.",
+        title="The model is called twice",
+        question="How often does your code call the model, and which call runs your hooks?",
+    ),
+    Misconception(
         id="runs_each_module_on_the_inputs",
         exercise=RECORD,
         code="""
@@ -750,6 +758,10 @@ MISCONCEPTIONS = (
 
 # A pattern is equal in several dtypes, so the sentence about a wrong one names none.
 OPERATORS = {
+    "scale_missing": None,  # no exercise divides scores by the root of the key size
+    "scale_wrong_size": None,
+    "scale_wrong_power": None,
+    "scale_extra": None,
     "dtype": (
         "The result has the wrong dtype.",
         "Which dtype do the inputs have, and which one must the result have?",

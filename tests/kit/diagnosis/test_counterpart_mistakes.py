@@ -20,6 +20,11 @@ def joined(rows: Tensor, mask: Tensor, start: int, end: int, num_parts: int):
     rows[:longest] = rest[-2:]
     parts = rows.unflatten(-1, (num_parts, -1))
     largest = rest[:-1].argmax(dim=-1)
+    loss = -rows.mean()
+    for row in rows:
+        found = [end(start(row))]
+    if not start:
+        return found
     return torch.stack([parts, largest]), done
 """
 CLASS = """
@@ -32,6 +37,12 @@ class Block(nn.Module):
     def forward(self, x):
         x = self.norm1(x + self.self_att(x))
         return x + self.cross_att(self.norm2(x))
+
+    def steps(self, x):
+        before = self.norm1(x)
+        x = x + self.self_att(before)
+        x = x * self.cross_att(x)
+        return x
 """
 
 
@@ -131,6 +142,23 @@ IN_CLASS = lines_by_key(RULES, CLASS, "Block")
             id="the-size-of-a-part",
         ),
         pytest.param("wrong_return.only", "return done", id="one-of-two-results"),
+        pytest.param(
+            "wrong_return.sign", "return -(torch.stack([parts, largest]), done)", id="minus"
+        ),
+        pytest.param("wrong_operation.sign", "loss = rows.mean()", id="a-missing-sign"),
+        pytest.param("wrong_end.one_round", "for row in list(rows)[:1]:", id="one-round"),
+        pytest.param(
+            "wrong_end.first_only", "longest = next((len(row) for row in rows))", id="the-first-row"
+        ),
+        pytest.param(
+            "shift_missing.added", "back = [[start, *[*row, end]] for row in rows]", id="both"
+        ),
+        pytest.param("steps_exchanged.calls", "found = [start(end(row))]", id="two-calls-swapped"),
+        pytest.param(
+            "sizes_exchanged.apart",
+            "parts = rows.unflatten(-1, (-1, num_parts)).transpose(-2, -1)",
+            id="entries-apart",
+        ),
         pytest.param(
             "dtype.other",
             "return (torch.stack([parts, largest]), done.to(torch.float32))",
