@@ -244,7 +244,7 @@ def test_loop_keeps_the_shape(student, documented, x):
     tensor_like(student.call("causal_mean_loop", x), tuple(documented["004.x.shape"].value))
 
 
-@check("causal_mean_loop", points=0.5, layer="documented")
+@check("causal_mean_loop", points=0.4, layer="documented")
 def test_loop_gives_the_documented_means(student, documented, x):
     """The means of the documented batch are the documented ones."""
     documented["004.xbow"].matches(student.call("causal_mean_loop", x))
@@ -262,31 +262,31 @@ def test_loop_leaves_a_single_token(student, probe):
     single_tokens(student, probe, "causal_mean_loop")
 
 
-@check("causal_mean_loop", points=0.18, layer="laws")
+@check("causal_mean_loop", points=0.2, layer="laws")
 def test_loop_never_looks_ahead(student, probe):
     """Later tokens have no effect on earlier means, and earlier tokens have one on later means."""
     hides_the_future(student, probe, "causal_mean_loop")
 
 
-@check("causal_mean_loop", points=0.18, layer="laws")
+@check("causal_mean_loop", points=0.2, layer="laws")
 def test_loop_moves_with_its_tokens(student, probe):
     """Adding a vector to all tokens adds it to all means: the weights of each mean sum to one."""
     moves_with_its_tokens(student, probe, "causal_mean_loop")
 
 
-@check("causal_mean_loop", points=0.18, layer="laws")
+@check("causal_mean_loop", points=0.2, layer="laws")
 def test_loop_knows_no_order_of_the_past(student, probe):
     """The order of the first four tokens has no effect on the means from the fourth token on."""
     knows_no_order_of_the_past(student, probe, "causal_mean_loop")
 
 
-@check("causal_mean_loop", points=0.18, layer="laws")
+@check("causal_mean_loop", points=0.2, layer="laws")
 def test_loop_doubles_with_its_tokens(student, probe):
     """Tokens that are twice as large give means that are twice as large."""
     doubles_with_its_tokens(student, probe, "causal_mean_loop")
 
 
-@check("causal_mean_loop", points=0.18, layer="laws")
+@check("causal_mean_loop", points=0.2, layer="laws")
 def test_loop_keeps_sequences_apart(student, probe):
     """Each sequence of a batch gets the same means as it would alone."""
     keeps_sequences_apart(student, probe, "causal_mean_loop")
@@ -313,7 +313,7 @@ def test_weights_are_square(student):
     tensor_like(student.call("averaging_weights", 8), (8, 8))
 
 
-@check("averaging_weights", points=0.65, layer="documented")
+@check("averaging_weights", points=0.57, layer="documented")
 def test_weights_are_the_documented_ones(student, documented):
     """The weights of eight tokens are the documented ones and form the documented triangle."""
     weights = student.call("averaging_weights", 8)
@@ -335,25 +335,25 @@ def test_weights_of_a_single_token(student):
     agrees(student.call("averaging_weights", 1), torch.ones(1, 1), "A single weight")
 
 
-@check("averaging_weights", points=0.18, layer="laws")
+@check("averaging_weights", points=0.2, layer="laws")
 def test_weights_share_one_out(student, probe):
     """The weights of each token add up to 1."""
     share_one_out(student, probe, "averaging_weights")
 
 
-@check("averaging_weights", points=0.18, layer="laws")
+@check("averaging_weights", points=0.16, layer="laws")
 def test_weights_see_exactly_the_past(student, probe):
     """Later tokens get exactly 0, and the token itself and earlier ones get more than 0."""
     see_exactly_the_past(student, probe, "averaging_weights")
 
 
-@check("averaging_weights", points=0.18, layer="laws")
+@check("averaging_weights", points=0.28, layer="laws")
 def test_weights_keep_the_rows_of_fewer_tokens(student, probe):
     """More tokens do not change the rows of the first ones, and these rows differ."""
     keep_rows_of_fewer_tokens(student, probe, "averaging_weights")
 
 
-@check("averaging_weights", points=0.18, layer="laws")
+@check("averaging_weights", points=0.16, layer="laws")
 def test_weights_are_alike_in_the_past(student, probe):
     """All tokens in the past get the same weight, and it is smaller the more of them there are."""
     weigh_all_alike(student, probe, "averaging_weights")
@@ -368,7 +368,7 @@ def test_matmul_keeps_the_shape(student, documented, x):
     tensor_like(student.call("causal_mean_matmul", x), tuple(documented["004.x.shape"].value))
 
 
-@check("causal_mean_matmul", points=0.3, layer="documented")
+@check("causal_mean_matmul", points=0.25, layer="documented")
 def test_matmul_gives_the_documented_means(student, documented, x):
     """The means of the documented batch are the documented ones."""
     documented["004.xbow"].matches(student.call("causal_mean_matmul", x))
@@ -386,31 +386,31 @@ def test_matmul_leaves_a_single_token(student, probe):
     single_tokens(student, probe, "causal_mean_matmul")
 
 
-@check("causal_mean_matmul", points=0.09, layer="laws")
+@check("causal_mean_matmul", points=0.1, layer="laws")
 def test_matmul_never_looks_ahead(student, probe):
     """Later tokens have no effect on earlier means, and earlier tokens have one on later means."""
     hides_the_future(student, probe, "causal_mean_matmul")
 
 
-@check("causal_mean_matmul", points=0.09, layer="laws")
+@check("causal_mean_matmul", points=0.1, layer="laws")
 def test_matmul_moves_with_its_tokens(student, probe):
     """Adding a vector to all tokens adds it to all means: the weights of each mean sum to one."""
     moves_with_its_tokens(student, probe, "causal_mean_matmul")
 
 
-@check("causal_mean_matmul", points=0.09, layer="laws")
+@check("causal_mean_matmul", points=0.1, layer="laws")
 def test_matmul_knows_no_order_of_the_past(student, probe):
     """The order of the first four tokens has no effect on the means from the fourth token on."""
     knows_no_order_of_the_past(student, probe, "causal_mean_matmul")
 
 
-@check("causal_mean_matmul", points=0.09, layer="laws")
+@check("causal_mean_matmul", points=0.1, layer="laws")
 def test_matmul_doubles_with_its_tokens(student, probe):
     """Tokens that are twice as large give means that are twice as large."""
     doubles_with_its_tokens(student, probe, "causal_mean_matmul")
 
 
-@check("causal_mean_matmul", points=0.09, layer="laws")
+@check("causal_mean_matmul", points=0.1, layer="laws")
 def test_matmul_keeps_sequences_apart(student, probe):
     """Each sequence of a batch gets the same means as it would alone."""
     keeps_sequences_apart(student, probe, "causal_mean_matmul")
@@ -443,7 +443,7 @@ def test_softmax_weights_are_square(student):
     tensor_like(student.call("masked_softmax_weights", 8), (8, 8))
 
 
-@check("masked_softmax_weights", points=0.6, layer="documented")
+@check("masked_softmax_weights", points=0.52, layer="documented")
 def test_softmax_weights_are_the_documented_ones(student, documented):
     """The softmax of the documented masked scores gives the documented weights."""
     weights = student.call("masked_softmax_weights", 8)
@@ -464,25 +464,25 @@ def test_softmax_weights_of_a_single_token(student):
     agrees(student.call("masked_softmax_weights", 1), torch.ones(1, 1), "A single weight")
 
 
-@check("masked_softmax_weights", points=0.16, layer="laws")
+@check("masked_softmax_weights", points=0.18, layer="laws")
 def test_softmax_weights_share_one_out(student, probe):
     """The weights of each token add up to 1."""
     share_one_out(student, probe, "masked_softmax_weights")
 
 
-@check("masked_softmax_weights", points=0.16, layer="laws")
+@check("masked_softmax_weights", points=0.18, layer="laws")
 def test_softmax_weights_see_exactly_the_past(student, probe):
     """Later tokens get exactly 0, and the token itself and earlier ones get more than 0."""
     see_exactly_the_past(student, probe, "masked_softmax_weights")
 
 
-@check("masked_softmax_weights", points=0.16, layer="laws")
+@check("masked_softmax_weights", points=0.18, layer="laws")
 def test_softmax_weights_keep_the_rows_of_fewer_tokens(student, probe):
     """More tokens do not change the rows of the first ones, and these rows differ."""
     keep_rows_of_fewer_tokens(student, probe, "masked_softmax_weights")
 
 
-@check("masked_softmax_weights", points=0.16, layer="laws")
+@check("masked_softmax_weights", points=0.18, layer="laws")
 def test_softmax_weights_are_alike_in_the_past(student, probe):
     """All tokens in the past get the same weight, and it is smaller the more of them there are."""
     weigh_all_alike(student, probe, "masked_softmax_weights")

@@ -137,9 +137,9 @@ def texts(probe, s, items=None):
     return ids_of(probe, items or s.B, s.T, letters=s.V)
 
 
-def recorded(student, model, inputs, names):
+def recorded(student, model, inputs, names, seed=None):
     """Return output and activations, or fail the check if the answer has a different form."""
-    answer = student.call(RECORD, model, inputs, names)
+    answer = student.call(RECORD, model, inputs, names, seed=seed)
     pair = isinstance(answer, tuple | list) and len(answer) == 2 and isinstance(answer[1], dict)
     expect(pair, "The result is not a tuple (output, dictionary).", Status.WRONG_TYPE)
     return answer
@@ -301,6 +301,10 @@ def test_recording_does_not_change_the_output(student, probe):
     agrees(activations.get(WHOLE), own, "The activation of the whole model")
     has_effect(result_of(recorded(student, model, (x + 1) % s.V, [])[0], own.shape), own, "x")
 
+    drops, x = student.new("nn.Dropout", 0.5), probe.normal(5, 20)
+    output, _ = recorded(student, drops, x, [], seed=probe.number)  # a second call draws others
+    agrees(output, drops(x, seed=probe.number), "The output of a model that draws numbers")
+
 
 @check(RECORD, points=0.1, layer="laws", rules=("refuses",))
 def test_record_refuses_unknown_names(student, probe):
@@ -326,13 +330,14 @@ def test_record_leaves_no_hook(student, probe):
 
 @check(RECORD, points=0.08, layer="laws", rules=("hooks_removed", "refuses"))
 def test_record_leaves_no_hook_after_an_error(student, probe):
-    """If the model raises an error, it has no more hooks afterwards than before."""
+    """If the call raises an error, the model has no more hooks afterwards than before."""
     model = student.new("nn.Sequential", *(student.new("nn.BatchNorm1d", 5) for _ in range(2)))
     x = probe.normal(6, 5)
 
     recorded(student, model, x, ["0"])
     before = model.hooks()
     is_refused(student.refuses(RECORD, model, x[None, None], ["0", "1"]), "An input of four axes")
+    is_refused(student.refuses(RECORD, model, x, ["0", "2"]), "An unknown name")
     expect(model.hooks() == before, LEFT_OVER, Status.FORBIDDEN)
 
 
@@ -705,6 +710,8 @@ def test_patch_leaves_no_hook_after_an_error(student, probe):
     own, hooks = result_of(model(x), (s.B, s.T, s.V)), model.hooks()
     agrees(student.call(PATCH, model, x, {LAST: own + 1}), own + 1, "The output")
     is_refused(student.refuses(PATCH, model, x, patches), "A patch of another shape")
+    unknown = {INNER: patches[INNER], "4": patches[INNER]}
+    is_refused(student.refuses(PATCH, model, x, unknown), "An unknown name")
     expect(model.hooks() == hooks, LEFT_OVER, Status.FORBIDDEN)
     agrees(model(x), own, "The output of the model after the error")
 
@@ -1315,9 +1322,11 @@ def test_map_refuses_texts_of_different_lengths(student, probe):
     model, given = model_of(student, s, weights).whole, two_texts(probe, weights, s, [1])
 
     mapped(student, model, [LATER], given)
-    for other in (given.corrupted[:1], given.corrupted[:, :3]):
-        answers = given.right[: len(other)], given.wrong[: len(other)]
-        refused = student.refuses("patching_map", model, given.clean, other, [LATER], *answers)
+    clean, corrupted = given.clean, given.corrupted
+    for pair in ((clean, corrupted[:1]), (clean, corrupted[:, :3]), (clean[:1], corrupted)):
+        items = min(map(len, pair))
+        answers = given.right[:items], given.wrong[:items]
+        refused = student.refuses("patching_map", model, *pair, [LATER], *answers)
         is_refused(refused, "A corrupted text of another shape")
 
 

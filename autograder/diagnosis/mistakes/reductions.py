@@ -117,7 +117,8 @@ def _keeps_axis(call: ast.Call) -> bool:
 
 
 def _without_keepdim(call: ast.Call) -> ast.Call:
-    return ast.Call(call.func, call.args, [one for one in call.keywords if one.arg != "keepdim"])
+    kept = [one for one in call.keywords if one.arg != "keepdim"]
+    return ast.copy_location(ast.Call(call.func, call.args, kept), call)
 
 
 def _other_divisors(

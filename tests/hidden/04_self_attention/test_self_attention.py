@@ -203,7 +203,7 @@ def test_v1_frozen_leaves_the_seed_to_the_caller(student, probe):
     caller_seeds(student, probe, "SelfAttentionV1", D_IN, D_OUT)
 
 
-@check("SelfAttentionV1", points=0.1, layer="parameters")
+@check("SelfAttentionV1", points=0.18, layer="parameters")
 def test_v1_frozen_does_not_train_its_matrices(student):
     """W_q, W_k and W_v are frozen: they have requires_grad=False."""
     found = student.new("SelfAttentionV1", D_IN, D_OUT).named(*QKV)
@@ -237,25 +237,25 @@ def test_v1_frozen_keeps_the_dtype(keeps_dtype, student, probe):
     mixes_tokens(attention, x, D_OUT)
 
 
-@check("SelfAttentionV1", points=0.2, layer="laws")
+@check("SelfAttentionV1", points=0.18, layer="laws")
 def test_v1_frozen_weights_sum_to_one(student, probe):
     """If all values are equal, every context vector is this value: the weights sum to one."""
     weights_sum_to_one(student, probe, "SelfAttentionV1")
 
 
-@check("SelfAttentionV1", points=0.2, layer="laws")
+@check("SelfAttentionV1", points=0.18, layer="laws")
 def test_v1_frozen_knows_no_order_of_tokens(student, probe):
     """Tokens in a different order give the same context vectors in that order."""
     knows_no_order(student, probe, "SelfAttentionV1")
 
 
-@check("SelfAttentionV1", points=0.2, layer="laws")
+@check("SelfAttentionV1", points=0.18, layer="laws")
 def test_v1_frozen_finds_the_matching_key(student, probe):
     """A query that matches the key of one token gets the value of this token."""
     finds_the_matching_key(student, probe, "SelfAttentionV1")
 
 
-@check("SelfAttentionV1", points=0.2, layer="laws")
+@check("SelfAttentionV1", points=0.18, layer="laws")
 def test_v1_frozen_doubles_with_its_values(student, probe):
     """Twice the values give twice the context vectors."""
     doubles_with_its_values(student, probe, "SelfAttentionV1")
@@ -615,7 +615,7 @@ def test_transfer_keeps_the_target_trainable(student, probe):
         expect(kept, f"The target's {name} can no longer be trained as before.")
 
 
-@check("transfer_weights", points=0.35, layer="documented", needs=BOTH)
+@check("transfer_weights", points=0.29, layer="documented", needs=BOTH)
 def test_transfer_passes_the_documented_weights_on(student, reference, documented):
     """With the SelfAttention_v2 weights of seed 123, the target holds the documented weights."""
     drawn = reference.new("SelfAttention_v2", 3, 2, PLAIN, seed=123).parameters()
@@ -630,19 +630,19 @@ def test_transfer_passes_the_documented_weights_on(student, reference, documente
         entry.matches(weight.T, f"The target's {name}, transposed")
 
 
-@check("transfer_weights", points=0.3, layer="probe", needs=BOTH)
+@check("transfer_weights", points=0.2, layer="probe", needs=BOTH)
 def test_transfer_turns_each_weight_around(student, probe):
     """After the transfer, each weight of the target is the transposed weight of the source."""
     turns_each_weight_around(student, probe, D_IN, D_OUT)
 
 
-@check("transfer_weights", points=0.3, layer="probe", needs=BOTH)
+@check("transfer_weights", points=0.7, layer="probe", needs=BOTH)
 def test_transfer_turns_square_weights_too(student, probe):
     """Square weights are transposed as well, although their shapes already fit."""
     turns_each_weight_around(student, probe, D_IN, D_IN)
 
 
-@check("transfer_weights", points=0.3, layer="laws", needs=BOTH)
+@check("transfer_weights", points=0.2, layer="laws", needs=BOTH)
 def test_transfer_makes_two_modules_agree(student, probe):
     """After the transfer, source and target give the same output, also if d_in equals d_out."""
     source, target = pair(student, probe, D_IN, D_IN)
@@ -686,7 +686,7 @@ def test_transfer_changes_only_the_target(student, probe):
     expect(all(changed(old_target, new_target)), "The transfer does not change all target weights.")
 
 
-@check("transfer_weights", points=0.2, layer="laws", needs=BOTH)
+@check("transfer_weights", points=0.13, layer="laws", needs=BOTH)
 def test_transfer_leaves_two_modules_apart(student, probe):
     """After the transfer, a change of the source's weights does not change the target."""
     source, target = transferred(student, probe)
@@ -697,7 +697,7 @@ def test_transfer_leaves_two_modules_apart(student, probe):
     expect(not any(changed(before, after)), "A change of the source changes the target.")
 
 
-@check("transfer_weights", points=0.2, layer="laws", needs=BOTH)
+@check("transfer_weights", points=0.13, layer="laws", needs=BOTH)
 def test_transfer_lets_the_target_learn_alone(student, probe):
     """After the transfer, a change of the target's weights does not change the source."""
     source, target = transferred(student, probe)

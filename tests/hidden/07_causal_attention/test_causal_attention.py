@@ -88,7 +88,7 @@ def in_the_open(student, probe):
     # no attention weight is near zero
     weights = {name: probe.normal(32, 22, scale=0.4) for name in WEIGHTS[:2]}
     weights[WEIGHTS[2]] = torch.cat((once, once))
-    yours = student.new("CausalAttention", 22, 32, TOKENS, DROP, PLAIN).load(weights)
+    yours = student.new("CausalAttention", 22, 32, TOKENS + 1, DROP, PLAIN).load(weights)
     return yours, x, weights
 
 
@@ -419,7 +419,7 @@ def test_attention_has_no_bias_by_default(student):
 def test_attention_gives_each_token_a_context_vector(student, documented):
     """A batch of shape (2, 6, 3) gives context vectors of shape (2, 6, 2)."""
     batch = torch.ones(*documented["ch03.batch.shape"].tensor.tolist())
-    context = student.new("CausalAttention", 3, 2, 6, 0.0)(batch)
+    context = student.new("CausalAttention", 3, 2, 7, 0.0)(batch)
 
     shape = tuple(documented["ch03.causal.context.shape"].tensor.tolist())
     tensor_like(context, shape, "CausalAttention(3, 2, 6, 0.0)(batch)")
@@ -524,7 +524,7 @@ def test_attention_uses_its_biases(student, reference, probe):
 @check("CausalAttention", points=0.03, layer="laws", rules=("dtype",))
 def test_attention_keeps_the_dtype(keeps_dtype, student, probe):
     """Float64 inputs give a float64 result, and float32 inputs give float32."""
-    attention = student.new("CausalAttention", D_IN, D_OUT, T, 0.0)
+    attention = student.new("CausalAttention", D_IN, D_OUT, T + 1, 0.0)
     x = probe.normal(B, T, D_IN, scale=SCALE)
 
     keeps_dtype(attention, x)
@@ -609,7 +609,7 @@ def test_attention_keeps_the_items_of_a_batch_apart(student, probe):
 def test_nothing_drops_in_eval_mode(student, probe):
     """In eval mode, every call gives the result of a module without dropout."""
     yours, x, weights = in_the_open(student, probe)
-    plain = student.new("CausalAttention", 22, 32, TOKENS, 0.0, PLAIN).load(weights)
+    plain = student.new("CausalAttention", 22, 32, TOKENS + 1, 0.0, PLAIN).load(weights)
     whole = weights_left(plain, x, probe.seed)
     last = whole[:, -1]
     uneven = not alike(last, last[:, :1].expand(ITEMS, TOKENS))
@@ -745,7 +745,7 @@ def test_attention_passes_gradients_back(student, reference, probe):
 @check("CausalAttention", points=0.17, layer="forbidden", rules=("no_ready_attention",))
 def test_attention_is_built_by_hand(student, probe):
     """Attention is computed step by step, not by torch's ready-made attention."""
-    attention = student.new("CausalAttention", D_IN, D_OUT, T, 0.0)
+    attention = student.new("CausalAttention", D_IN, D_OUT, T + 1, 0.0)
     x = probe.normal(B, T, D_IN, scale=SMALL)
 
     avoids(student, "CausalAttention", READY_ATTENTION, BY_HAND)

@@ -380,17 +380,20 @@ def test_tokens_see_the_past_and_not_the_future(student, probe):
     x, *matrices = draw_new(probe)
     for matrix in matrices[:2]:
         matrix[-1] = 0  # the last feature has an effect on values only
-    others, cache = x.clone(), draw_cache(probe)
+    others, (keys, values) = x.clone(), draw_cache(probe)
     others[1, -1] += FAR
 
-    before, after = (
+    before, after, past = (
         have_shapes(
-            student.call("attend_with_cache", text, *matrices, cache), (NEW, D), (PAST + NEW, D)
+            student.call("attend_with_cache", text, *matrices, (keys, cached)),
+            (NEW, D),
+            (PAST + NEW, D),
         )[0]
-        for text in (x, others)
+        for text, cached in ((x, values), (others, values), (x, values + FAR))
     )
     agrees(after[:1], before[:1], "After a change of a later token, the context of the first")
     has_effect(before[1:], after[1:], "a token and of the past")
+    has_effect(before, past, "the cached values")
 
 
 @check("attend_with_cache", points=0.15, layer="laws")

@@ -54,6 +54,7 @@ OPERATORS = {
     "parameter_kind": None,
     "softmax_extra": None,
     "transposed": None,
+    "detached": None,
     "dtype": (
         "The result has the wrong dtype.",
         "Which dtype do the inputs have, and which one must the result have?",
