@@ -557,7 +557,9 @@ def test_training_leaves_the_words_unchanged(student, probe):
 @check("train_bpe", points=0.05, layer="forbidden", rules=("no_ready_tokenizer",))
 def test_training_uses_no_ready_tokenizer(student):
     """You learn the merges yourself."""
-    expect(student.call("train_bpe", {"aba": 2}, 1), "The result is empty.")
+    result = student.call("train_bpe", {"aba": 2}, 1)
+    expect(isinstance(result, list | tuple), "The result is not a list.", Status.WRONG_TYPE)
+    expect(result, "The result is empty.")
 
     avoids(student, "train_bpe", READY, BY_HAND)
 
@@ -730,7 +732,9 @@ def test_encoding_leaves_the_merges_unchanged(student, probe):
 @check("encode", points=0.03, layer="forbidden", rules=("no_ready_tokenizer",))
 def test_encoding_uses_no_ready_tokenizer(student):
     """You apply the merges yourself."""
-    expect(student.call("encode", "ab", [(97, 98)]), "The result is empty.")
+    result = student.call("encode", "ab", [(97, 98)])
+    expect(isinstance(result, list | tuple), "The result is not a list.", Status.WRONG_TYPE)
+    expect(result, "The result is empty.")
 
     avoids(student, "encode", READY, BY_HAND)
 
@@ -910,7 +914,9 @@ def test_decoding_leaves_the_lists_unchanged(student, probe):
 @check("decode", points=0.03, layer="forbidden", rules=("no_ready_tokenizer",))
 def test_decoding_uses_no_ready_tokenizer(student):
     """You join the bytes yourself."""
-    expect(student.call("decode", [97, 256], [(97, 98)]), "The result is empty.")
+    result = student.call("decode", [97, 256], [(97, 98)])
+    expect(isinstance(result, str), "The result is not a text.", Status.WRONG_TYPE)
+    expect(result, "The result is empty.")
 
     avoids(student, "decode", READY, BY_HAND)
 
