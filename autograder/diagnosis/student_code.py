@@ -250,12 +250,11 @@ class WrittenCode:
     def skips_iterations(self) -> bool:
         """Whether a loop runs over a part, such as a slice, or tests something in each round."""
         every = (each.iter for each in self._nodes if isinstance(each, ast.For | ast.comprehension))
-        ends = (each.test for each in self._nodes if isinstance(each, ast.While))
-        limits = (one for end in ends if isinstance(end, ast.Compare) for one in end.comparators)
-        loops = (each for each in self._nodes if isinstance(each, ast.For | ast.While))
+        loops = [each for each in self._nodes if isinstance(each, ast.For | ast.While)]
+        ends = (getattr(getattr(each, "test", None), "comparators", ()) for each in loops)
+        limits = any(isinstance(one, ast.BinOp) for found in ends for one in found)
         tests = any(isinstance(one, ast.If) for loop in loops for one in loop.body)
-        parts = any(map(_is_part, every)) or any(isinstance(one, ast.BinOp) for one in limits)
-        return parts or tests
+        return any(map(_is_part, every)) or limits or tests
 
     @cached_property
     def changes_in_place(self) -> bool:
@@ -299,10 +298,7 @@ class WrittenCode:
         return unpacked or any(_may_be(number, ordinal) for number in numbers)
 
     def swaps(self, one: str, other: str, role: str) -> bool:
-        """Whether axes of *role*, or of something else if it is "", may be swapped.
-
-        The axes *one* and *other* are compared as far as their numbers are given.
-        """
+        """Whether the axes *one* and *other* may be swapped: of *role*, or of anything if it is ""."""
         calls = [each for each in self._nodes if isinstance(each, ast.Call)]
         swaps = (each for each in calls if name_of(each.func) in SWAPS)
         pairs = [_two_axes(each) for each in swaps if not role or role_of(each) in {"", role}]

@@ -67,20 +67,18 @@ def show_here(
     _require_place(file, stage.name, changed)
     order = [one.name for one in own.stages]
     state = Progress.read(own.root)
-    passed, mine = state.passed, [one for one in file.slot if one.stage == stage.name]
-    if not state.is_on_disk:  # in a class without `start`, the code next to the lab counts
-        needed = {key for one in mine for key in one.keys}
-        passed = {key for key in needed if key.partition("/")[0] in order}
+    mine = [one for one in file.slot if one.stage == stage.name]
+    # In a class without `start`, the code next to the lab counts.
+    here = {key for one in mine for key in one.keys if key.partition("/")[0] in order}
+    passed = state.passed if state.is_on_disk else here
     earlier = order[: order.index(stage.name)]
     slots = [one for one in file.filled(passed) if one.stage in earlier]
     opened, notes = open_module(shared, file.module), list[str]()
     for slot in mine:
         missing = sorted(key for key in slot.keys - passed if not key.startswith(f"{stage.name}/"))
         if missing:
-            notes.append(
-                f"With your {slot.needs[-1]}, the {file.name} needs {', '.join(missing)}: not "
-                "passed yet, so the course's own code is in use."
-            )
+            lacking = f"With your {slot.needs[-1]}, the {file.name} needs {', '.join(missing)}"
+            notes.append(f"{lacking}: not passed yet, so the course's own code is in use.")
         else:
             slots.append(slot)
     for slot in slots:
