@@ -298,7 +298,7 @@ class WrittenCode:
         return unpacked or any(_may_be(number, ordinal) for number in numbers)
 
     def swaps(self, one: str, other: str, role: str) -> bool:
-        """Whether the axes *one* and *other* may be swapped: of *role*, or of anything if it is ""."""
+        """Whether the axes *one* and *other* of *role* may be swapped; "" is anything."""
         calls = [each for each in self._nodes if isinstance(each, ast.Call)]
         swaps = (each for each in calls if name_of(each.func) in SWAPS)
         pairs = [_two_axes(each) for each in swaps if not role or role_of(each) in {"", role}]
