@@ -8,25 +8,19 @@ builds with GPU libraries are found. With each, `autograder verify` holds and th
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-ROOT = Path(__file__).parents[1]
+from tools.pytest_versions import ROOT, oldest
+
 PINNED_BY_TORCH = ("torch", "sympy")
 TESTS = ("-q", "-n", "1", "--ignore", "tests/browser", "-m", "not slow and not nightly", "tests")
 
 
 def main(versions: list[str]) -> None:
     """Run with each of *versions*, by default the oldest and the newest; exit with 1 on failure."""
-    passed = [_passes(version) for version in versions or (_oldest(), "torch")]
+    passed = [_passes(version) for version in versions or (oldest("torch"), "torch")]
     sys.exit(not all(passed))
-
-
-def _oldest() -> str:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    required: list[str] = project["dependencies"]
-    return next(one for one in required if one.startswith("torch>=")).replace(">=", "==")
 
 
 def _passes(version: str) -> bool:

@@ -273,7 +273,7 @@ def results(scope: Scope) -> Iterator[Rewrite]:
             yield mistake("wrong_return.sign", make("-(OLD)"), f"{EFFECT} sign of all")
         if isinstance(site.node.value, ast.Tuple):
             for index, one in enumerate(site.node.value.elts):
-                edit = put(site_of(site, site.node, "value"), "PART", PART=one)
+                edit = make("PART", PART=one)
                 yield mistake("wrong_return.only", edit, one=ORDINALS[index])
                 place = site_of(site, site.node.value.elts, index)
                 for dtype in DTYPES:
