@@ -442,7 +442,7 @@ def test_each_member_of_a_group_has_the_score(semester: Semester):
 
 @pytest.mark.skipif(shutil.which(PROGRAM) is None, reason=f"{PROGRAM} is not installed.")
 def test_the_class_report_lists_similar_code(semester: Semester):
-    """The pairs of `copies` stand in the report that is written afterwards."""
+    """The pairs of `copies` are in the report that is written afterwards."""
     page = (semester.root / "pages" / "index.html").read_text("utf-8")
 
     assert "; pages/copies/" in semester.ran[COPIES].output
