@@ -54,6 +54,29 @@ def test_a_page_about_a_task_is_short_and_in_the_overview(page: Path):
     assert f"({overview.stem}/{page.name})" in overview.read_text("utf-8")
 
 
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of the headings of *page*, as GitHub and the site make them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", one).strip().lower().replace(" ", "-") for one in headings}
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.relative_to(ROOT).as_posix()
+)
+def test_every_link_leads_to_a_page_and_to_a_heading(page: Path):
+    """A page or a heading that is renamed is also renamed in the links to it."""
+    links = re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", page.read_text("utf-8"))
+    broken = [
+        f"{path}#{anchor}"
+        for path, anchor in links
+        for target in [page.parent / path if path else page]
+        if not target.exists() or (anchor and anchor not in anchors(target))
+    ]
+
+    assert broken == []
+
+
 def test_the_table_of_keys_for_students_has_every_key_of_watch():
     """A key that is added to `watch`, or removed, is also changed on its page."""
     page = (DOCS / "student" / "watch.md").read_text("utf-8")
