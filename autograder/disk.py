@@ -1,6 +1,8 @@
 """Writes files and folders completely, or leaves the previous ones unchanged."""
 
 import os
+import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +31,11 @@ def retrying(action: Callable[[], _Result]) -> _Result:
         except PermissionError:
             time.sleep(pause)
     return action()
+
+
+def quoted(path: Path) -> str:
+    """Return *path* as one word of a command that the reader can paste."""
+    return subprocess.list2cmdline([path]) if os.name == "nt" else shlex.quote(str(path))
 
 
 def replace_file(file: Path, content: bytes) -> None:

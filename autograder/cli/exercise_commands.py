@@ -8,6 +8,7 @@ import typer
 from typer import Argument, Option
 
 from autograder.cli import inputs, options, output
+from autograder.disk import quoted
 from autograder.errors import UsageError
 from autograder.student import copies, learner_folder
 from autograder.student.progress import Progress, first_open, outdated_lines, progress_lines
@@ -37,7 +38,8 @@ def start(
     state = Progress.read(own.root)
     filled = ((stage, one) for stage in own.stages for one in copies.fill(own, state, stage))
     output.print_lines(f"{stage.name}: {one}" for stage, one in filled)
-    typer.echo(f"Next: autograder watch{'' if here.is_relative_to(done.folder) else f' {shown}'}")
+    place = "" if here.is_relative_to(done.folder) else f" {quoted(shown)}"
+    typer.echo(f"Next: autograder watch{place}")
     output.print_remarks(filter(None, [done.fault]))
 
 

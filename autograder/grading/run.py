@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, NoReturn, Protocol
 from msgspec.structs import replace
 
 from autograder.course import Course
-from autograder.disk import replacing_file, require_space
+from autograder.disk import quoted, replacing_file, require_space
 from autograder.errors import AutograderError, UsageError
 from autograder.exports.csv_files import review_csv
 from autograder.exports.export_file import write_file
@@ -302,7 +302,7 @@ def _keep(record: Path) -> str:
             shutil.copyfile(record, draft)
     except OSError as error:
         return f"The earlier record was replaced; {earlier} can't be written: {error.strerror}."
-    command = f"autograder diff {earlier} {record}"
+    command = f"autograder diff {quoted(earlier)} {quoted(record)}"
     return f"The earlier record is {earlier}. `{command}` lists all changes."
 
 

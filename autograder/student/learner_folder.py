@@ -26,7 +26,7 @@ from autograder.course import (
     is_handout,
     load,
 )
-from autograder.disk import replace_file, retrying
+from autograder.disk import quoted, replace_file, retrying
 from autograder.errors import CourseError, UsageError
 from autograder.reports.feedback import counted
 from autograder.student import folder_files
@@ -258,8 +258,8 @@ def reset(own: Handout, task: Task) -> Path | None:
     if not stub:
         raise UsageError(
             f"The stub of {task.exercise.name} is no longer here. "
-            f"Run `autograder start {own.root}` in the folder of the course; it adds the missing "
-            "files."
+            f"Run `autograder start {quoted(own.root)}` in the folder of the course; "
+            "it adds the missing files."
         )
     if not module.exists():
         write_text(module, original)

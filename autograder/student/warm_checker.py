@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from autograder.course import Handout, Stage
+from autograder.disk import quoted
 from autograder.errors import AutograderError, GraderError, UsageError
 from autograder.reports.feedback import ExerciseFeedback
 from autograder.reports.feedback_builder import build_exercise_feedback
@@ -175,5 +176,5 @@ def _gone(root: Path, stage: Stage) -> str:
     lost = stage.source if root.is_dir() else root
     return (
         f"The folder {lost} is gone. Put it back, or open another terminal in the folder of the "
-        f"course and run `autograder start {root}`, which adds the missing files."
+        f"course and run `autograder start {quoted(root)}`, which adds the missing files."
     )

@@ -1,5 +1,6 @@
 """Tests that files and folders are written completely, or stay unchanged."""
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.disk import OwnedFolder, replace_file, replacing_folder, require_space
+from autograder.disk import OwnedFolder, quoted, replace_file, replacing_folder, require_space
 
 
 def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path):
@@ -32,6 +33,12 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 
     assert file.read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+@pytest.mark.parametrize("name", ["my-work", "my work", "it's $mine", "[1] #2"])
+def test_a_path_is_one_word_of_a_command(name: str):
+    """A command that the kit prints can be pasted, whatever the folder is called."""
+    assert shlex.split(f"autograder start {quoted(Path(name))}") == ["autograder", "start", name]
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, times: int) -> list[float]:
