@@ -22,9 +22,14 @@ def _run() -> None:
     if handler is _signal.default_int_handler:  # not if the shell has turned Ctrl-C off
         # An exception can be raised inside of Python's own code, which prints it, and continues.
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
-    if LOADING_TORCH.intersection(sys.argv[1:2]) and sys.stderr.isatty():
-        sys.stderr.write("Loading torch …\n")
-        sys.stderr.flush()
+    if LOADING_TORCH.intersection(sys.argv[1:2]) and "--help" not in sys.argv:
+        if sys.stderr.isatty():
+            sys.stderr.write("Loading torch …\n")
+            sys.stderr.flush()
+        from contextlib import suppress  # noqa: PLC0415
+
+        with suppress(Exception):  # the command says what is wrong with torch
+            import torch  # noqa: F401, PLC0415  # its code may lose the exception of Ctrl-C
     from autograder.cli import app  # noqa: PLC0415  # after the message
 
     if handler is _signal.default_int_handler:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -102,6 +103,30 @@ def test_ctrl_c_ends_the_imports_at_once_and_a_command_by_an_exception(
         signal.signal(signal.SIGINT, usual)
 
     assert seen == [during, before]
+
+
+def test_ctrl_c_ends_the_import_of_torch_at_once(monkeypatch: pytest.MonkeyPatch):
+    """No exception is raised inside of torch's own code, which may lose it and go on slowly."""
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    seen = []
+
+    class Finder:
+        """Notes how Ctrl-C is handled when torch is imported."""
+
+        def find_spec(self, name: str, *_others: object) -> None:
+            if name == "torch":
+                seen.append(signal.getsignal(signal.SIGINT))
+
+    monkeypatch.setattr(sys, "argv", ["autograder", "check"])
+    monkeypatch.setattr(sys, "meta_path", [Finder()])  # which finds nothing
+    monkeypatch.delitem(sys.modules, "torch")
+    monkeypatch.setitem(sys.modules, "autograder.cli", SimpleNamespace(app=lambda: None))
+    try:
+        program.main()
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+    assert seen == [signal.SIG_DFL]
 
 
 def test_without_a_command_a_learner_sees_their_own(invoke: Invoke):
