@@ -105,8 +105,8 @@ def watch(
 ) -> None:
     """Check your current exercise at each save; it shows one problem at a time."""
     own, _, task, _ = inputs.find_place(where)
-    output.print_lines(filter(None, [learner_folder.newer_course(own)]))
-    output.print_lines([watching.watch(own, task, plain=plain)])
+    newer = learner_folder.newer_course(own)
+    output.print_lines([watching.watch(own, task, newer, plain=plain)])
 
 
 @app.command()

@@ -81,8 +81,11 @@ def _signature_of(file: Path) -> Signature:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def watch(own: Handout, task: Task | None = None, *, plain: bool = False) -> str:
-    """Run `watch` on *task* first until the learner quits; return the line to print at the end."""
+def watch(own: Handout, task: Task | None = None, notice: str = "", *, plain: bool = False) -> str:
+    """Run `watch` on *task* first until the learner quits; return the line to print at the end.
+
+    The first screen shows *notice*.
+    """
     with Terminal(plain=plain) as terminal, contextlib.ExitStack() as closing:
         checker = WarmChecker(own)
         closing.callback(checker.close)
@@ -92,6 +95,8 @@ def watch(own: Handout, task: Task | None = None, *, plain: bool = False) -> str
         state.is_plain = terminal.is_plain
         closing.callback(state.leave)
         with contextlib.suppress(KeyboardInterrupt):
+            state.begin()
+            state.notice = " ".join(filter(None, (notice, state.notice)))
             _loop(state, terminal, files)
     return f"Your progress is in {Progress.read(own.root).file}. Continue with `autograder watch`."
 
@@ -100,7 +105,6 @@ def _loop(state: Watch, terminal: Terminal, files: FileWatch) -> None:
     def show() -> None:
         terminal.show(lambda width, rows: screen(state, width, rows))
 
-    state.begin()
     show()
     while True:
         state.prepare()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.student import learner_folder
 from autograder.student.progress import Progress
 from tests.kit.pseudo_terminal import PseudoTerminal
 
@@ -19,10 +20,14 @@ FIRST = f"{STAGE}/SelfAttentionV1"
 
 @pytest.fixture
 def own(tmp_path: Path, pytestconfig: pytest.Config) -> Path:
-    """A learner's folder with two stages."""
-    for stage in (STAGE, "05_masked_self_attention"):
-        shutil.copytree(pytestconfig.rootpath / "assignments" / stage, tmp_path / "own" / stage)
-    return tmp_path / "own"
+    """A learner's folder with two stages, one of which is newer in the course."""
+    handout, newer = tmp_path / "handout", "05_masked_self_attention"
+    for stage in (STAGE, newer):
+        shutil.copytree(pytestconfig.rootpath / "assignments" / stage, handout / stage)
+    own = learner_folder.start(handout, tmp_path / "own").folder
+    with (handout / newer / "masked_self_attention.py").open("a") as stub:
+        stub.write("# newer\n")
+    return own
 
 
 @pytest.fixture
@@ -49,6 +54,7 @@ def test_a_learner_goes_from_one_exercise_to_the_next(
     module = own / STAGE / "self_attention.py"
     right = first_exercise(solution, module.read_text("utf-8"))
     terminal.read_until("Write SelfAttentionV1 and save")
+    begun = "\n".join(terminal.visible)
     terminal.save(module, right.replace(" / keys.shape[-1] ** 0.5", ""))
     wrong = terminal.read_until("The scores are not divided by")
     terminal.type("h")
@@ -60,6 +66,7 @@ def test_a_learner_goes_from_one_exercise_to_the_next(
     terminal.type("q")
 
     assert terminal.ended() == 0
+    assert "The course is newer than your folder (1 file)." in begun
     assert wrong.index("It looks like this") < wrong.index("With the documented matrices")
     assert "Hint 3" not in hinted
     assert "✓ SelfAttentionV1 passes." in passed
