@@ -28,7 +28,7 @@ def _run() -> None:
             sys.stderr.flush()
         from contextlib import suppress  # noqa: PLC0415
 
-        with suppress(Exception):  # the command says what is wrong with torch
+        with suppress(Exception):  # the command reports what is wrong with torch
             import torch  # noqa: F401, PLC0415  # its code may lose the exception of Ctrl-C
     from autograder.cli import app  # noqa: PLC0415  # after the message
 

@@ -1,7 +1,7 @@
 """Shows the companion of the course with the code in a learner's folder."""
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from autograder.course import COMPANION_FILE, Handout, Stage
@@ -40,14 +40,12 @@ def show(
     from autograder import companion  # noqa: PLC0415  # imports torch
 
     file = companion.read(own.shared)
-    slots = file.filled(passed)
-    if stage:
-        order = [one.name for one in own.stages]
-        known = [one for one in slots if one.stage in order[: order.index(stage) + 1]]
-        slots = known if stage in {one.stage for one in slots} else []
-        if not slots:
-            return None
-    request = companion.request_of(file.shown_with(slots), prompt, teach, heat)
+    order = [one.name for one in own.stages]
+    until = order.index(stage) if stage else len(order)
+    slots = [one for one in file.filled(passed) if one.stage not in order[until + 1 :]]
+    if stage and stage not in {one.stage for one in slots}:
+        return None
+    request = companion.request_of(slots, prompt, teach, heat)
     return companion.show(server, own.shared, slots, _modules(own, slots), request)
 
 
@@ -59,93 +57,76 @@ def show_here(
     *changed* maps exercises of the stage to what takes their places. Raises ``UsageError`` if the
     stage fills no slot with one of them, and ``NotReadyError`` if the stage's file can't run.
     """
+    import torch  # noqa: PLC0415  # takes half a second
+
     from autograder import companion  # noqa: PLC0415  # imports torch
     from autograder.student.companion_worker import open_module  # noqa: PLC0415  # imports torch
 
     shared = folder_with(stage.source, COMPANION_FILE) or own.shared
     file = companion.read(shared)
     _require_place(file, stage.name, changed)
-    order = [one.name for one in own.stages]
-    state = Progress.read(own.root)
-    mine = [one for one in file.slot if one.stage == stage.name]
-    # In a class without `start`, the code next to the lab counts.
-    here = {key for one in mine for key in one.keys if key.partition("/")[0] in order}
-    passed = state.passed if state.is_on_disk else here
-    earlier = order[: order.index(stage.name)]
-    slots = [one for one in file.filled(passed) if one.stage in earlier]
-    opened, notes = open_module(shared, file.module), list[str]()
-    for slot in mine:
-        missing = sorted(key for key in slot.keys - passed if not key.startswith(f"{stage.name}/"))
-        if missing:
-            lacking = f"With your {slot.needs[-1]}, the {file.name} needs {', '.join(missing)}"
-            notes.append(f"{lacking}: not passed yet, so the course's own code is in use.")
-        else:
-            slots.append(slot)
+    slots, notes = _slots_here(own, stage, file)
+    opened, threads = open_module(shared, file.module), torch.get_num_threads()
     for slot in slots:
-        module = LiveModule(own.stage(slot.stage).stub)
-        replaced = changed if slot.stage == stage.name else {}
+        is_mine = slot.stage == stage.name
+        module = LiveModule(own.stage(slot.stage).stub, changed if is_mine else {})
         try:
-            getattr(module, slot.needs[-1].rpartition("/")[2])
+            getattr(module, slot.needs[-1].rpartition("/")[2])  # runs the file
+            opened.fill(slot.stage, slot.glue, module)
         except NotReadyError as error:
-            if slot.stage == stage.name:
+            if is_mine:
                 raise
             notes.append(f"{error} The course's own code took its place.")
-            continue
-        opened.fill(slot.stage, slot.glue, Changed(module, replaced))
-    shown = file.shown_with(slots)
-    request = companion.request_of(shown, prompt or (shown.start if shown and changed else ""))
+    start = slots[-1].shown.get("start", "") if slots and changed else ""
+    torch.set_num_threads(1)  # tiny products take far longer with several
     try:
-        with _one_thread():
-            found = opened.show(**request)
+        found = opened.show(**companion.request_of(slots, prompt or start))
     except ValueError as error:  # the companion refuses the request
         raise UsageError(str(error)) from None
+    finally:
+        torch.set_num_threads(threads)
     found["notes"] = [*notes, *found["notes"]]
     return companion.answer_of({**found, "name": file.name})
 
 
+def _slots_here(
+    own: Handout, stage: Stage, file: "CompanionFile"
+) -> tuple[list["Slot"], list[str]]:
+    """List the slots that a lab of *stage* fills, and notes on those that need another stage."""
+    order = [one.name for one in own.stages]
+    state, mine = Progress.read(own.root), [one for one in file.slot if one.stage == stage.name]
+    needed = {key: key.partition("/")[0] for one in mine for key in one.keys}
+    # In a class without `start`, the code next to the lab counts.
+    passed = state.passed if state.is_on_disk else {key for key in needed if needed[key] in order}
+    passed = passed | {key for key in needed if needed[key] == stage.name}
+    here = order[: order.index(stage.name) + 1]
+    slots = [one for one in file.filled(passed) if one.stage in here]
+    notes = [
+        f"With your {one.needs[-1]}, the {file.name} needs {', '.join(sorted(one.keys - passed))}: "
+        "not passed yet, so the course's own code is in use."
+        for one in mine
+        if one not in slots
+    ]
+    return slots, notes
+
+
 def _require_place(file: "CompanionFile", stage: str, changed: Collection[str]) -> None:
-    needed = {key for one in file.slot for key in one.keys}
-    unknown = [name for name in changed if f"{stage}/{name}" not in needed]
-    if unknown or not any(one.stage == stage for one in file.slot):
-        known = [key.partition("/")[2] for key in sorted(needed) if key.startswith(stage)]
+    needed = {key.partition("/")[::2] for one in file.slot for key in one.keys}
+    known = sorted(name for where, name in needed if where == stage)
+    unknown = ", ".join(name for name in changed if name not in known)
+    if unknown or not known:
         raise UsageError(
-            f"The {file.name} has no place for {', '.join(unknown) or stage}. Of this stage, "
-            f"it uses {', '.join(known) or 'nothing'}."
+            f"The {file.name} has no place for {unknown or stage}. Of this stage, it uses "
+            f"{', '.join(known) or 'nothing'}."
         )
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let torch use one thread, as workers do: tiny products take far longer with several."""
-    import torch  # noqa: PLC0415  # takes half a second
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-class Changed:
-    """A learner's *module* in which other objects take the places of some exercises."""
-
-    def __init__(self, module: object, changed: Mapping[str, object]) -> None:
-        self._module, self._changed = module, changed
-
-    def __getattr__(self, name: str) -> object:
-        return self._changed[name] if name in self._changed else getattr(self._module, name)
 
 
 def _modules(own: Handout, slots: "Collection[Slot]") -> Mapping[str, Code]:
     """Return the saved code of the stages that *slots* need, without files that can't be read."""
     names = {key.partition("/")[0] for slot in slots for key in slot.keys}
-    found = {}
+    found: dict[str, Code] = {}
     for stage in (one for one in own.stages if one.name in names):
-        try:
+        with suppress(UsageError):
             code = next(collect(student_file(stage.source, stage), own.stages, stage)).code
-        except UsageError:
-            continue
-        if code is not None:
-            found[stage.name] = code
+            found |= {stage.name: code} if code is not None else {}
     return found

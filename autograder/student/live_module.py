@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -38,11 +38,12 @@ class CellTimeError(BaseException):
 class LiveModule:
     """A module with the names of *file*, which runs again whenever the file has changed.
 
-    A name that is not available raises ``NotReadyError``, which ``lab.needs`` prints as one line.
+    *changed* has objects in the places of some names. A name that is not available raises
+    ``NotReadyError``, which ``lab.needs`` prints as one line.
     """
 
-    def __init__(self, file: Path) -> None:
-        self._file = file
+    def __init__(self, file: Path, changed: Mapping[str, object] | None = None) -> None:
+        self._file, self._changed = file, changed or {}
         self._text: bytes | None = None
         self._module = ModuleType(file.stem)
         self._problem = ""
@@ -54,6 +55,8 @@ class LiveModule:
         self._refresh()
         if self._problem:
             raise NotReadyError(self._problem)
+        if name in self._changed:
+            return self._changed[name]
         try:
             return getattr(self._module, name)
         except AttributeError:

@@ -114,7 +114,7 @@ def test_no_sentence_speaks_of_code_that_was_replaced(companion: Any):
     def unwritten(*_args: object) -> None:
         raise NotImplementedError
 
-    shown = next(one for one in FILE["shown"] if one["stage"] == "00_start_here")
+    shown = SLOTS[0]["shown"]
     text = {"start": shown["start"], "says": shown["says"], "then": "It is yours."}
     right = fill(companion, "00_start_here").show(**text)
     companion.story.replaced.clear()

@@ -8,10 +8,10 @@ import pytest
 from autograder.companion import (
     CompanionAnswer,
     CompanionFile,
-    Passage,
     Slot,
     answer_lines,
-    find,
+    read,
+    request_of,
     show,
 )
 from autograder.course import COMPANION_FILE
@@ -29,15 +29,13 @@ module = "counter"
 stage = "01_double"
 needs = ["double"]
 glue = "twice"
+[slot.shown]
+start = "3"
 
 [[slot]]
 stage = "02_add"
 needs = ["add", "01_double/double"]
 glue = "plus"
-
-[[shown]]
-stage = "01_double"
-start = "3"
 """
 MODULE = """
 class Counter:
@@ -94,20 +92,18 @@ def ask(
     server: ForkServer, shared: Path, sources: Mapping[str, str], **request: str
 ) -> CompanionAnswer:
     """Ask the companion with the modules of several stages."""
-    file = find(shared)
-    assert file is not None
     codes = {
         stage: Code(kind="module", cells=(text.encode(),), label="m.py")
         for stage, text in sources.items()
     }
-    return show(server, shared, file.slot, codes, request)
+    return show(server, shared, read(shared).slot, codes, request)
 
 
 def test_modules_of_several_stages_run_in_one_worker(server: ForkServer, shared: Path):
     """Each module has its own names, and the share comes back."""
     answer = ask(server, shared, {"01_double": DOUBLE, "02_add": ADD}, start="3")
 
-    assert answer.parts == (Passage("It counts:", "6 4"),)
+    assert answer.parts == (("It counts:", "6 4"),)
     assert (answer.share, answer.name, answer.is_own) == (1.0, "counter", True)
 
 
@@ -116,7 +112,7 @@ def test_a_stage_that_never_ends_is_left_out_with_a_note(server: ForkServer, sha
     loop = {"01_double": DOUBLE, "02_add": f"def add(x):\n{LOOP}"}
     answer = ask(server, shared, loop, start="3")
 
-    assert answer.parts == (Passage("It counts:", "6"),)
+    assert answer.parts == (("It counts:", "6"),)
     assert "In 02_add, your code did not finish within 0.5 s" in answer.notes[0]
     assert not answer.is_own
 
@@ -127,7 +123,7 @@ def test_a_file_that_never_ends_takes_the_stages_that_need_it_with_it(
     """Stage 02 needs an exercise of stage 01, so both are left out."""
     answer = ask(server, shared, {"01_double": "while True:\n    pass\n", "02_add": ADD})
 
-    assert answer.parts == (Passage("It counts:", ""),)
+    assert answer.parts == (("It counts:", ""),)
     assert answer.notes[0].startswith("In 01_double")
 
 
@@ -142,22 +138,22 @@ def test_a_control_sequence_in_a_text_is_removed(server: ForkServer, shared: Pat
     double = "def double(x):\n    return '\\x1b[31mred'\n"
     answer = ask(server, shared, {"01_double": double}, start="3")
 
-    assert "\x1b" not in answer.parts[0].text
+    assert "\x1b" not in answer.parts[0][1]
 
 
 def test_a_slot_is_filled_once_all_that_it_needs_has_passed(shared: Path):
     """An exercise of another stage counts, too."""
-    file = find(shared)
-    assert file is not None
+    file = read(shared)
 
     assert file.filled({"02_add/add"}) == []
     assert [one.stage for one in file.filled({"01_double/double"})] == ["01_double"]
-    assert file.shown_with(file.slot[:1]) == file.shown[0]
+    assert request_of(file.slot[:1])["start"] == "3"
 
 
 def test_a_course_needs_no_companion(tmp_path: Path):
-    """Such a course has nothing to find."""
-    assert find(tmp_path) is None
+    """Asking for it is the user's error."""
+    with pytest.raises(UsageError, match=r"companion\.toml is missing"):
+        read(tmp_path)
 
 
 def test_an_unknown_key_is_an_error(tmp_path: Path):
@@ -165,14 +161,12 @@ def test_an_unknown_key_is_an_error(tmp_path: Path):
     (tmp_path / COMPANION_FILE).write_text(TOML.replace("needs", "need", 1))
 
     with pytest.raises(CourseError, match="need"):
-        find(tmp_path)
+        read(tmp_path)
 
 
 def test_the_last_line_is_the_share_and_never_a_rounded_zero():
     """A small share keeps one digit."""
-    rows = list(
-        answer_lines(CompanionAnswer((Passage("Says.", "a text"),), 0.0021, name="counter"), 80)
-    )
+    rows = list(answer_lines(CompanionAnswer((("Says.", "a text"),), 0.0021, name="counter"), 80))
 
     assert rows == ["Says.", "  a text", "Your code does 0.2 % of the counter's work."]
 

@@ -21,8 +21,6 @@ WORD = re.compile(r"(?:.*[.:])?([\w-]+)")  # the last word of `package.module:na
 
 REACHED_ELSEWHERE = {
     "Diagnostician": "tests/e2e/test_carried_errors.py grades with it",
-    "fill_slot": "tests/kit/test_companion.py calls it in workers, by its name",
-    "open_folder": "tests/kit/test_companion.py calls it in workers, by its name",
     "NoGradients": "tests/kit/diagnosis compares it with the faults of wrong programs",
     "superseded": "tests/kit/gradebook/test_collection.py collects files that were uploaded again",
 }

@@ -8,7 +8,7 @@ import pytest
 
 from autograder import companion
 from autograder.authoring.verify import companion_problems
-from autograder.companion import CompanionAnswer, Passage
+from autograder.companion import CompanionAnswer
 from autograder.course import COMPANION_FILE, Course
 from autograder.errors import GraderError
 
@@ -22,9 +22,7 @@ least_margin = 0.02
 stage = "01_tiny"
 needs = ["double"]
 glue = "twice"
-
-[[shown]]
-stage = "01_tiny"
+[slot.shown]
 start = "3"
 """
 
@@ -69,7 +67,7 @@ def test_the_course_s_own_result_is_no_finding(course: Course, monkeypatch: pyte
 
 def test_a_different_result_is_a_finding(course: Course, monkeypatch: pytest.MonkeyPatch):
     """The finding quotes why."""
-    parts = (Passage("It differs from character 4 on.", ""),)
+    parts = (("It differs from character 4 on.", ""),)
     (finding,) = found(course, monkeypatch, CompanionAnswer(parts, 1.0, is_own=False, margin=0.5))
 
     assert finding.startswith("01_tiny: with the solution")

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder.companion import CompanionAnswer, Passage
+from autograder.companion import CompanionAnswer
 from autograder.course import COMPANION_FILE, Handout, handouts
 from autograder.errors import UsageError
 from autograder.sandbox.spawned_workers import Workers
-from autograder.student.companion_show import Changed, is_here, show, show_here
+from autograder.student.companion_show import is_here, show, show_here
 from autograder.student.lab import CompanionText
 from autograder.student.progress import PROGRESS_FILE, Progress
 
@@ -23,16 +23,14 @@ module = "counter"
 stage = "00_start_here"
 needs = ["mix"]
 glue = "mean"
+[slot.shown]
+start = "3"
+says = "Means:"
 
 [[slot]]
 stage = "04_self_attention"
 needs = ["transfer_weights"]
 glue = "copy"
-
-[[shown]]
-stage = "00_start_here"
-start = "3"
-says = "Means:"
 """
 MODULE = """
 class Counter:
@@ -85,7 +83,7 @@ def test_it_runs_the_saved_code_of_what_has_passed(own: Handout, fork_server: Wo
     answer = asked(own, fork_server)
 
     assert answer is not None
-    assert answer.parts == (Passage("Means:", "2.0 of 1"),)
+    assert answer.parts == (("Means:", "2.0 of 1"),)
     assert Progress.read(own.root).passed == {"00_start_here/mix"}
 
 
@@ -94,7 +92,7 @@ def test_a_prompt_replaces_the_sentence_of_the_stage(own: Handout, fork_server: 
     answer = asked(own, fork_server, prompt="5")
 
     assert answer is not None
-    assert answer.parts == (Passage("", "3.0 of 1"),)
+    assert answer.parts == (("", "3.0 of 1"),)
 
 
 def test_a_stage_without_a_slot_shows_nothing(own: Handout, fork_server: Workers):
@@ -118,7 +116,7 @@ def test_a_lab_can_break_an_exercise_on_purpose(own: Handout):
     broken = show_here(own, stage, "", {"mix": lambda _a, _b: "nothing"})
     right = show_here(own, stage, "", {})
 
-    assert broken.parts == (Passage("", "nothing of 1"),)
+    assert broken.parts == (("", "nothing of 1"),)
     assert repr(CompanionText(right)).split("\n") == [
         "Means:",
         "  2.0 of 1",
@@ -130,7 +128,7 @@ def test_a_lab_uses_its_own_stage_before_it_passes(own: Handout):
     """Stage 04 is not solved, but its lab shows what it fills."""
     answer = show_here(own, own.stage("04_self_attention"), "5", {})
 
-    assert answer.parts == (Passage("", "3.0 of 2"),)
+    assert answer.parts == (("", "3.0 of 2"),)
 
 
 def test_a_lab_says_which_earlier_exercise_it_also_needs(own: Handout):
@@ -144,8 +142,8 @@ def test_a_lab_says_which_earlier_exercise_it_also_needs(own: Handout):
     progress.save()
     both = show_here(own, stage, "5", {})
 
-    assert (both.parts[0].text, both.notes) == ("3.0 of 2", ())
-    assert alone.parts[0].text == "3.0 of 1"
+    assert (both.parts[0][1], both.notes) == ("3.0 of 2", ())
+    assert alone.parts[0][1] == "3.0 of 1"
     (note,) = alone.notes
     assert note == (
         "With your transfer_weights, the counter needs 02_causal_averaging/row_means: not passed "
@@ -165,8 +163,8 @@ def test_a_lab_without_progress_uses_the_code_next_to_it(own: Handout):
     shutil.rmtree(own.root / "00_start_here")
     alone = show_here(handouts(own.root), stage, "5", {})
 
-    assert (with_code.parts[0].text, with_code.notes) == ("3.0 of 2", ())
-    assert alone.parts[0].text == "5.0 of 0"
+    assert (with_code.parts[0][1], with_code.notes) == ("3.0 of 2", ())
+    assert alone.parts[0][1] == "5.0 of 0"
     assert "00_start_here/mix: not passed yet" in alone.notes[0]
 
 
@@ -189,10 +187,3 @@ def test_a_request_that_it_refuses_in_a_lab_is_one_sentence(own: Handout):
     """The reason of the companion is the message."""
     with pytest.raises(UsageError, match=r"^It can't count to bad\.$"):
         show_here(own, own.stage("00_start_here"), "bad", {})
-
-
-def test_a_changed_module_has_its_other_names():
-    """Only the changed ones are replaced."""
-    module = Changed(Path("a/b.py"), {"name": "other"})
-
-    assert (module.name, module.suffix) == ("other", ".py")

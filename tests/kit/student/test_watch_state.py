@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.companion import CompanionAnswer, Passage
+from autograder.companion import CompanionAnswer
 from autograder.course import COMPANION_FILE, handouts
 from autograder.errors import GraderError
 from autograder.reports.feedback import CheckFeedback, Message
@@ -369,7 +369,7 @@ class Companion(KnownAnswers):
         self.asked.append(({*passed}, stage + prompt))
         if self.error:
             raise GraderError(self.error)
-        return CompanionAnswer((Passage("It says:", "a text"),), 0.25, name="teller")
+        return CompanionAnswer((("It says:", "a text"),), 0.25, name="teller")
 
 
 def test_a_finished_stage_shows_the_companion(own: Path):
