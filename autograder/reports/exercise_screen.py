@@ -56,18 +56,20 @@ class Rank(IntEnum):
     PRINTED = 2
     PASSED = 3  # notes on a finished exercise
     GAPS = 4
-    DIFFERENCE = 5  # of the first wrong row
+    NUMBERS = 5  # of the first wrong row, where the mistake has a name
     GOAL = 6  # of the next stage
-    PICTURE = 7
-    MESSAGE = 8
-    EXPLANATION = 9  # in addition to the name of the mistake
-    OLD_HINTS = 10
-    TITLE = 11  # of the check
-    BAR = 12
-    SHORT_MESSAGE = 13
-    HEADING = 14
-    NOTE = 15
-    LOCATION = 16
+    BAR = 7
+    HEADING = 8
+    ONLY_NUMBERS = 9  # where it has none
+    MEANING = 10  # of a picture
+    MESSAGE = 11
+    EXPLANATION = 12  # in addition to the name of the mistake
+    OLD_HINTS = 13
+    TITLE = 14  # of the check
+    SHORT_MESSAGE = 15
+    PICTURE = 16
+    NOTE = 17
+    LOCATION = 18
 
 
 class Part(NamedTuple):
@@ -194,7 +196,8 @@ def _layouts(block: Block, width: int, more: str, *, is_explained: bool) -> Layo
             least = [] if is_explained else [first]
             return ([block], [few], least), (Rank.MESSAGE, Rank.SHORT_MESSAGE)
         case Tables(tables):
-            ranks = (Rank.TABLES, Rank.TABLES, Rank.TABLES, Rank.DIFFERENCE, Rank.NOTE)
+            last = Rank.NUMBERS if is_explained else Rank.ONLY_NUMBERS
+            ranks = (Rank.TABLES, Rank.TABLES, Rank.TABLES, last, Rank.NOTE)
             return _smaller_tables(tables, more), ranks
         case Printed(text):
             few_lines = replace(block, text=last_rows(text, FEW_ROWS))

@@ -1,5 +1,6 @@
 """Defines the keys of `watch`, and draws its screen, fitted into the terminal."""
 
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -289,7 +290,7 @@ def _finished_stage(state: Watch, stage: Stage, width: int) -> Iterator[Part]:
         return
     if state.picture is not None:
         hunt = f"A bug hunt in this stage: autograder hunt {stage.name}"
-        yield optional(Rank.TITLE, Text(hunt, style="dim"))
+        yield optional(Rank.GOAL, Text(hunt, style="dim"))
     comes = following.stage
     yield optional(Rank.GAPS, "")
     full, short = _next(f"{comes.title}. {comes.file.goal}"), _next(f"{comes.title}.")
@@ -306,7 +307,7 @@ def stage_picture(stage: Stage, rows: "PictureRows", width: int) -> Iterator[Par
     shown = tuple(picture_parts(title, picture, rows, width))
     away = Text(f"The picture has more rows than fit here{PRESS_D}", style="dim")
     yield Part((("", *shown), shown, (away,), ()), (Rank.GAPS, Rank.PICTURE, Rank.NOTE))
-    yield spaced(Rank.MESSAGE, Text(picture.meaning))
+    yield spaced(Rank.MEANING, Text(picture.meaning))
 
 
 def _companion_text(state: Watch, width: int) -> Iterator[Part]:
@@ -364,12 +365,16 @@ def _next(text: str) -> Text:
     return Text.assemble(("Next: ", "bold"), text)
 
 
-def _model_answer(state: Watch, _width: int) -> Sequence[RenderableType]:
-    return [
-        Text(f"The model answer of {state.task.exercise.name}:", style="bold"),
-        "",
-        Text(state.model_answer),
-    ]
+def _model_answer(state: Watch, width: int) -> Sequence[RenderableType]:
+    """Return the code of the model answer; the rest of a long line is indented further."""
+    title = Text(f"The model answer of {state.task.exercise.name}:", style="bold")
+    lines = state.model_answer.split("\n")
+    indents = [" " * (len(line) - len(line.lstrip()) + 4) for line in lines]
+    rows = (
+        textwrap.fill(line, width, subsequent_indent=indent, break_on_hyphens=False)
+        for line, indent in zip(lines, indents, strict=True)
+    )
+    return [title, "", Text("\n".join(rows))]
 
 
 def _one_row(text: str, width: int) -> Text:

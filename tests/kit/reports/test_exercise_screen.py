@@ -1,9 +1,17 @@
 """Tests the answer about one exercise in terminals of any height."""
 
 import pytest
+from msgspec.structs import replace
 
 from autograder.course import Course
-from autograder.reports.exercise_screen import exercise_screen, fit, whole
+from autograder.reports.exercise_screen import (
+    Rank,
+    exercise_screen,
+    fit,
+    optional,
+    spaced,
+    whole,
+)
 from autograder.reports.feedback_builder import build_exercise_feedback
 from autograder.reports.terminal import render
 from autograder.results import CheckResult, Outcome
@@ -40,6 +48,26 @@ def test_tables_lose_the_difference_first_then_all_rows_but_one(parts):
     for screen in (full, both, row, pair, note):
         assert "It looks like this: The scores are not scaled." in screen
         assert "How long are the vectors?" in screen
+
+
+def test_without_a_diagnosis_the_wrong_row_stays_longer_than_bar_and_heading(
+    tiny: Course, submission: MakeSubmission, failed_check: CheckResult
+):
+    """Where nothing else says what is wrong, the numbers do; a name takes their place."""
+
+    def screen(check: CheckResult) -> str:
+        feedback = build_exercise_feedback(tiny.stages[0], submission(check), "double")
+        around = [optional(Rank.HEADING, "heading"), spaced(Rank.BAR, "bar")]
+        return shown([*around, *exercise_screen(feedback, 80, ": press d")], 9)
+
+    named, unnamed = screen(failed_check), screen(replace(failed_check, diagnosis=None))
+
+    assert "heading" in named
+    assert "Yours " not in named
+    assert "heading" not in unnamed
+    assert "bar" not in unnamed
+    assert "Expected " in unnamed
+    assert "Yours " in unnamed
 
 
 def test_a_message_without_a_diagnosis_keeps_its_first_row(

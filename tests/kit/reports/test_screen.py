@@ -22,7 +22,7 @@ from autograder.reports.terminal import render
 ROWS = tuple(Text(f"row {number}") for number in range(5))
 PARTS = (
     kept("name"),
-    Part((ROWS, ROWS[:1], ()), (Rank.TABLES, Rank.DIFFERENCE)),
+    Part((ROWS, ROWS[:1], ()), (Rank.TABLES, Rank.NUMBERS)),
     optional(Rank.MESSAGE, "message"),
     spaced(Rank.BAR, "bar"),
     kept("keys"),
@@ -41,7 +41,7 @@ def shown(rows: int, width: int = 40) -> list[str]:
         pytest.param(9, ["name", "row 0", "message", "", "bar", "keys"], id="table-first"),
         pytest.param(5, ["name", "row 0", "message", "bar", "keys"], id="then-the-empty-row"),
         pytest.param(4, ["name", "message", "bar", "keys"], id="then-the-rest-of-the-table"),
-        pytest.param(3, ["name", "bar", "keys"], id="then-the-message"),
+        pytest.param(3, ["name", "message", "keys"], id="then-the-bar"),
         pytest.param(2, ["name", "keys"], id="at-last-what-is-kept"),
         pytest.param(1, ["keys"], id="cut"),
     ],

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from autograder.course import Handout, handout
-from autograder.reports.exercise_screen import fit, kept, whole
+from autograder.reports.exercise_screen import Rank, fit, kept, optional, spaced, whole
 from autograder.reports.terminal import render
 from autograder.student.progress import Progress, tasks
 from autograder.student.watch_screen import (
@@ -72,3 +72,18 @@ def test_a_picture_that_does_not_fit_gives_way_to_a_note(own: Handout):
     assert "press d" not in high
     assert "The result of your code:" not in low
     assert "The picture has more rows than fit here: press d" in low
+
+
+def test_a_picture_stays_longer_than_bar_heading_and_its_meaning(own: Handout):
+    """When a stage is done, the picture is what the learner has worked for."""
+    weights = ((1.0,) * 6,) * 6
+    around = [optional(Rank.HEADING, "heading"), spaced(Rank.BAR, "bar")]
+    parts = [*around, *stage_picture(own.stages[0], weights, 80), kept("keys")]
+    meaning = own.stages[0].file.picture.meaning[:30]
+    high, low = (render(fit(parts, 80, rows), 80, colour=False) for rows in (13, 10))
+
+    for words in ("heading", "bar", "press d"):
+        assert words not in high + low
+    assert meaning in high
+    assert meaning not in low
+    assert "The result of your code:" in low
