@@ -129,7 +129,9 @@ def hunt(
     width, colour = output.terminal()
     with closing(Hunt(handout, handout.stage(stage), _small_changes)) as bug_hunt:
         if new or bug_hunt.is_new:
-            typer.echo("Making small changes to a copy of your code; this can take up to a minute.")
+            output.print_lines(
+                ["Making small changes to a copy of your code; this can take up to a minute."]
+            )
             bug_hunt.begin()
         elif bug_hunt.is_slow:
             typer.echo("Running your code; this can take up to a minute.")

@@ -128,6 +128,8 @@ def test_the_model_answer_waits_for_a_pass(own: Path, pytestconfig: pytest.Confi
     assert "The model answer is shown once your code passes." in early
     assert "The model answer of SelfAttentionV1:" in shown(state)
     assert "class SelfAttentionV1" in shown(state)
+    narrow = render(screen(state, 50, 40), 50, colour=False)
+    assert [row for row in narrow.splitlines()[2:-2] if row and row[0] not in "@c "] == []
 
 
 def test_a_fourth_hint_has_an_answer(own: Path):
