@@ -20,7 +20,7 @@ from autograder.course_file import read_toml
 from autograder.errors import GraderError
 from autograder.grading.grade import grade
 from autograder.submission import Code, Submission
-from autograder.submission.notebook import lines_of, lines_of_node
+from autograder.submission.notebook import lines_of, lines_of_node, span_of
 
 EQUIVALENTS = "equivalents.toml"
 
@@ -105,8 +105,14 @@ class MutationReport(NamedTuple):
 
 
 def mutate_stage(course: Course, stage: Stage) -> MutationReport:
-    """Grade every mutant of the stage's solution."""
-    generated = list(mutants(stage.solution.read_text("utf-8"), str(stage.solution)))
+    """Grade every mutant of the stage's solution, except in copies, which give no points."""
+    solution = stage.solution.read_text("utf-8")
+    copies = [span_of(solution, one.name) for one in stage.exercises if one.copied_from]
+    generated = [
+        one
+        for one in mutants(solution, str(stage.solution))
+        if not any(span and span[0] <= one.line <= span[1] for span in copies)
+    ]
     survivors = _survivors(course, stage, generated)
     path = stage.hidden / EQUIVALENTS
     listed = read_toml(path, EquivalentsFile).equivalent if path.is_file() else ()

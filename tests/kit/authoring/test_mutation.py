@@ -46,6 +46,16 @@ def test_what_no_check_catches_survives(tiny, monkeypatch):
     }
 
 
+def test_copies_of_earlier_exercises_are_left_out(monkeypatch):
+    """A copy gives no points, and its own stage shows what its checks catch."""
+    graded = []
+    monkeypatch.setattr(mutation, "_survivors", lambda *given: graded.extend(given[-1]) or [])
+    mutate_stage(COURSE, COURSE.stage("19_translation"))
+
+    assert "self.norm3 = LayerNorm(d_model)" in {one.was for one in graded}
+    assert "self.eps = eps" not in {one.was for one in graded}  # of LayerNorm, a copy
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", COURSE.stages, ids=lambda stage: stage.name)
 def test_each_equivalent_is_a_mutant_of_its_solution(stage):
