@@ -119,7 +119,8 @@ def write_pages(
         for name in other_pages(folder, pages):
             (folder / name).unlink()
     except OSError as error:
-        raise UsageError(f"The report can't be written: {error}.") from None
+        where = error.filename or folder
+        raise UsageError(f"{where} can't be written: {error.strerror}.") from None
     return index
 
 

@@ -91,7 +91,8 @@ def write_page(own: Handout, progress: Progress, folder: Path, draw: Draw) -> Pa
         file = folder / "index.html"
         file.write_text(page, "utf-8")
     except OSError as error:
-        raise UsageError(f"The page can't be written: {error}.") from None
+        where = error.filename or folder
+        raise UsageError(f"{where} can't be written: {error.strerror}.") from None
     return file
 
 
