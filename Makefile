@@ -66,7 +66,7 @@ docs: $(READY)  ## Build the documentation site into build/site; a broken link i
 	$(BIN)/uv pip install -q --python $(BIN)/python -c constraints.txt -r pyproject.toml --extra docs
 	$(BIN)/mkdocs build --strict
 
-storyteller: $(READY)  ## Draw the stories again and train the storyteller: five minutes on one core
+storyteller: $(READY)  ## Draw the stories again and train the storyteller: twelve minutes on one core
 	$(BIN)/python -m tools.storyteller
 
 clean:  ## Remove everything that make and the tools wrote, .venv too

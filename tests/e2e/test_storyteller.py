@@ -56,7 +56,7 @@ def fill(companion: Any, last: str, **changed: object) -> Any:
     return companion
 
 
-def wrote(companion: Any, start: str = "Otto found a ") -> str:
+def wrote(companion: Any, start: str = "Otto had a ") -> str:
     """Return what follows *start*."""
     text: str = companion.story.write(f"\n{start}", LENGTH)
     return text
@@ -100,9 +100,9 @@ def test_the_course_stands_in_for_unusable_results(result: Any, why: str, compan
     """The text goes on with the course's code, and a note names exercise and reason."""
     own = wrote(companion)
     filled = fill(companion, "01_dot_product_attention", softmax_stable=result)
-    shown = filled.show(start="Otto found a ")
+    shown = filled.show(start="Otto had a ")
 
-    assert shown["parts"][0][1].startswith(f"Otto found a {own[:10]}")
+    assert shown["parts"][0][1].startswith(f"Otto had a {own[:10]}")
     assert "`softmax_stable`" in shown["notes"][0]
     assert why in shown["notes"][0]
     assert not shown["is_own"]
