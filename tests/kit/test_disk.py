@@ -37,7 +37,7 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.parametrize("name", ["my-work", "my work", "it's $mine", "[1] #2"])
 def test_a_path_is_one_word_of_a_command(name: str):
-    """A command that the kit prints can be pasted, whatever the folder is called."""
+    """A command that the kit prints can be pasted for every name of a folder."""
     assert shlex.split(f"autograder start {quoted(Path(name))}") == ["autograder", "start", name]
 
 
