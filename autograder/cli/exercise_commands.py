@@ -31,7 +31,8 @@ def start(
     shown = done.folder.relative_to(here) if inside else done.folder
     name = done.folder.name if done.folder == here else shown
     output.print_lines([f"{name} holds your stages: {len(done.added)} files added."])
-    output.print_lines(f"updated {path}" for path in done.replaced)
+    named = " ".join(done.changes)
+    output.print_lines(f"updated {path}" for path in done.replaced if str(path) not in named)
     output.print_lines(f"kept your {path}" for path in done.kept)
     output.print_lines(done.changes)
     own = inputs.find_handout(done.folder)

@@ -397,6 +397,9 @@ def _copy(content: bytes, name: Path, done: Started) -> None:
         return
     if present is not None and not theirs:
         keep_copy(done.folder, name)
+    elif present is not None and name.suffix == ".py":
+        text = present.decode()
+        done.changes += updated(text, content.decode(), text, str(name)).sentences
     (done.added if present is None else done.replaced).append(name)
     _write_bytes(target, content)
 

@@ -82,12 +82,17 @@ def test_an_update_replaces_only_what_is_not_begun(run, course: Course, own: Pat
     change(course, "def double(x: Tensor)", "def double(x: Tensor, times: int = 2)")
     scale, new = "class Scale(nn.Module):", "class Scale(nn.Module):  # new"
     change(course, scale, new)
+    untouched = course.stages[1].stub
+    untouched.write_text(untouched.read_text().replace("def double(", "def double(*_, "))
     _, output = run("start")
 
     assert module.read_text() == begun.replace(
         "class Scale(nn.Module):", "class Scale(nn.Module):  # new"
     )
     assert "updated 01_tiny/tiny.py where you have not begun: Scale" in output
+    assert "updated 02_more/tiny.py where you have not begun: double\n" in output
+    assert "updated 02_more/tiny.py\n" not in output
+    assert (own / "02_more" / "tiny.py").read_bytes() == untouched.read_bytes()
     assert "01_tiny/tiny.py: the stub of double has changed; your code stays." in output
     assert "+def double(x: Tensor, times: int = 2)" in output
     assert begun in [path.read_text() for path in (own / "copies").rglob("tiny-*.py")]
