@@ -1,6 +1,7 @@
 """Creates and finds a learner's folder, and resets exercises in it."""
 
 import ast
+import contextlib
 import importlib.util
 import shutil
 import sys
@@ -301,13 +302,17 @@ def solution(task: Task, root: Path | None = None) -> str:
 
 
 def solved_stage(stage: Stage, root: Path | None = None) -> Stage | None:
-    """Return *stage* with the solution from its course or the kit, or None if neither has one."""
-    try:
-        course = load(root if root is not None else find_root(stage.source))
-        found = course.stage(stage.name)
-    except (CourseError, UsageError):
-        return _installed_solution(stage)
-    return found if found.solution.is_file() else _installed_solution(stage)
+    """Return *stage* with the solution from its course or the kit, or None if neither has one.
+
+    The course is the one at *root*, around the folder, or from which the folder was made.
+    """
+    known = folder_files.remembered(stage.source.parent / ORIGINALS)
+    for place in filter(None, (stage.source, known)):
+        with contextlib.suppress(CourseError, UsageError):
+            found = load(root if root is not None else find_root(place)).stage(stage.name)
+            if found.solution.is_file():
+                return found
+    return _installed_solution(stage)
 
 
 def _installed_solution(stage: Stage) -> Stage | None:

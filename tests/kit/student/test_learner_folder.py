@@ -121,7 +121,7 @@ def test_a_folder_whose_course_is_gone_is_not_older(course: Course, own: Path):
 def test_a_folder_that_was_moved_finds_its_course(
     own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """A folder outside of the course takes the missing files from the course it came from."""
+    """A folder outside of the course takes missing files and solutions from where it came from."""
     moved = own.rename(tmp_path / "elsewhere")
     (moved / "01_tiny" / "stage.toml").unlink()
     monkeypatch.chdir(moved / "01_tiny")
@@ -129,6 +129,8 @@ def test_a_folder_that_was_moved_finds_its_course(
 
     assert done.folder == moved
     assert done.added == [Path("01_tiny/stage.toml")]
+    first = tasks(learner_folder.find(moved))[0]
+    assert "def double" in learner_folder.solution(first)
 
 
 def test_the_files_of_the_course_are_renewed_and_a_copy_is_kept(course: Course, own: Path):
@@ -469,6 +471,7 @@ def test_a_solution_is_for_who_has_solved_it_or_gives_up(run, own: Path, course:
     assert "SOLUTION" not in shown[1]
     assert Progress.read(own).gave_up == {"01_tiny/double"}
     assert run("solution", "1/double", *here) == shown
+    shutil.rmtree(course.root)
     assert "your instructor keeps them" in run("solution", "1/double")[1]
 
 
