@@ -17,10 +17,11 @@ import msgspec
 from autograder.authoring import stubs
 from autograder.course import Course, Stage
 from autograder.course_file import read_toml
+from autograder.diagnosis.student_code import StudentCode
 from autograder.errors import GraderError
 from autograder.grading.grade import grade
 from autograder.submission import Code, Submission
-from autograder.submission.notebook import lines_of, lines_of_node, span_of
+from autograder.submission.notebook import lines_of, lines_of_node
 
 EQUIVALENTS = "equivalents.toml"
 
@@ -107,12 +108,8 @@ class MutationReport(NamedTuple):
 def mutate_stage(course: Course, stage: Stage) -> MutationReport:
     """Grade every mutant of the stage's solution, except in copies, which give no points."""
     solution = stage.solution.read_text("utf-8")
-    copies = [span_of(solution, one.name) for one in stage.exercises if one.copied_from]
-    generated = [
-        one
-        for one in mutants(solution, str(stage.solution))
-        if not any(span and span[0] <= one.line <= span[1] for span in copies)
-    ]
+    copies = _copies(stage, solution)
+    generated = [one for one in mutants(solution, str(stage.solution)) if one.line not in copies]
     survivors = _survivors(course, stage, generated)
     path = stage.hidden / EQUIVALENTS
     listed = read_toml(path, EquivalentsFile).equivalent if path.is_file() else ()
@@ -123,6 +120,17 @@ def mutate_stage(course: Course, stage: Stage) -> MutationReport:
     unneeded = tuple(item for item in listed if (item.was, item.becomes) not in needed)
     killed = len(generated) - len(survivors)
     return MutationReport(stage.name, killed, equivalent, survived, unneeded)
+
+
+def _copies(stage: Stage, solution: str) -> set[int]:
+    """Return the lines of copied exercises, and of the helpers that only these use."""
+    code = StudentCode((solution.encode(),), [one.name for one in stage.exercises])
+    copied, own = set[int](), set[int]()
+    for one in stage.exercises:
+        for node in code.written(one.name).definitions:
+            first, last = lines_of_node(node)
+            (copied if one.copied_from else own).update(range(first, last + 1))
+    return copied - own
 
 
 def _survivors(course: Course, stage: Stage, generated: Sequence[Mutant]) -> list[Mutant]:

@@ -53,7 +53,8 @@ def test_copies_of_earlier_exercises_are_left_out(monkeypatch):
     mutate_stage(COURSE, COURSE.stage("19_translation"))
 
     assert "self.norm3 = LayerNorm(d_model)" in {one.was for one in graded}
-    assert "self.eps = eps" not in {one.was for one in graded}  # of LayerNorm, a copy
+    copied = {"self.eps = eps", "return 0.5 * x * (1 + torch.tanh(inner))"}  # gelu is a helper
+    assert copied.isdisjoint({one.was for one in graded})
 
 
 @pytest.mark.slow
