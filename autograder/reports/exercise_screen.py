@@ -100,10 +100,14 @@ def whole(parts: Iterable[Part]) -> list[RenderableType]:
 
 
 def fit(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
-    """Return *parts* in layouts that fit; if none is small enough, cut rows above the last part."""
+    """Return *parts* in layouts that fit; if none is small enough, cut rows above the last part.
+
+    Where a high part has left more rows than needed, smaller ones grow again.
+    """
     drawing = console(width, colour=True)
     drawn = [_draw(part.layouts[0], drawing) for part in parts]
     chosen = [0] * len(parts)
+    replaced: list[tuple[int, SegmentLines]] = []
     while sum(len(one.lines) for one in drawn) > rows:
         shrinking = [
             (part.ranks[at], number)
@@ -113,8 +117,14 @@ def fit(parts: Sequence[Part], width: int, rows: int) -> list[RenderableType]:
         if not shrinking:
             return _cut(parts, width, rows)
         index = min(shrinking)[1]
+        replaced.append((index, drawn[index]))
         chosen[index] += 1
         drawn[index] = _draw(parts[index].layouts[chosen[index]], drawing)
+    free = rows - sum(len(one.lines) for one in drawn)
+    for index, larger in reversed(replaced):
+        more = len(larger.lines) - len(drawn[index].lines)
+        if more <= free:
+            drawn[index], free = larger, free - more
     return [one for one in drawn if one.lines]
 
 

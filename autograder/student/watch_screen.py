@@ -305,9 +305,10 @@ def stage_picture(stage: Stage, rows: "PictureRows", width: int) -> Iterator[Par
         return
     title = "The result of your code:"
     shown = tuple(picture_parts(title, picture, rows, width))
+    meaning = Text(picture.meaning)
     away = Text(f"The picture has more rows than fit here{PRESS_D}", style="dim")
-    yield Part((("", *shown), shown, (away,), ()), (Rank.GAPS, Rank.PICTURE, Rank.NOTE))
-    yield spaced(Rank.MEANING, Text(picture.meaning))
+    layouts = (("", *shown, "", meaning), (*shown, meaning), shown, (away,), ())
+    yield Part(layouts, (Rank.GAPS, Rank.MEANING, Rank.PICTURE, Rank.NOTE))
 
 
 def _companion_text(state: Watch, width: int) -> Iterator[Part]:

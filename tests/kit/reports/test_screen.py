@@ -51,6 +51,13 @@ def test_the_least_important_part_shrinks_first(rows: int, expected: list[str]):
     assert shown(rows) == expected
 
 
+def test_rows_that_a_high_part_leaves_are_used():
+    """The bar comes back where the text below it does not fit anyway."""
+    parts = [kept("name"), optional(Rank.BAR, "bar"), optional(Rank.NOTE, *ROWS), kept("keys")]
+
+    assert render(fit(parts, 40, 6), 40, colour=False) == "name\nbar\nkeys\n"
+
+
 @pytest.mark.parametrize("width", [3, 5, 12, 40])
 @pytest.mark.parametrize("rows", range(1, 12))
 def test_no_screen_is_higher_than_the_terminal(rows: int, width: int):
