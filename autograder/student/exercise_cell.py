@@ -16,6 +16,7 @@ from autograder.submission.notebook import DEFINITION, MAGIC, lines_of, lines_of
 
 _SETTING: Final = (ast.Assign, ast.AnnAssign, *filter(None, [getattr(ast, "TypeAlias", None)]))
 _IMPORT: Final = (ast.Import, ast.ImportFrom)
+NEAR: Final = 0.6  # the least similarity of a name that is suggested to a learner
 
 
 class CellStatement(NamedTuple):
@@ -156,7 +157,7 @@ def _problems(
         if start <= end:
             yield f"Line {start} of this cell holds two statements. Write each on its own line."
     if exercise not in defined:
-        near = difflib.get_close_matches(exercise, defined, 1)
+        near = difflib.get_close_matches(exercise, defined, 1, NEAR)
         hint = f" It defines `{near[0]}`: is the name right?" if near else ""
         yield f"This cell does not define `{exercise}`.{hint} Nothing was written."
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from autograder.course import Handout, Stage
 from autograder.errors import UsageError
 from autograder.student import learner_folder
+from autograder.student.exercise_cell import NEAR
 from autograder.student.progress import (
     AmbiguousNameError,
     Progress,
@@ -16,7 +17,6 @@ from autograder.student.progress import (
     tasks_of,
 )
 
-NEAR = 0.6  # the similarity of a name that is suggested
 SUGGESTED = 3  # names
 
 
