@@ -15,7 +15,7 @@ import msgspec
 
 from autograder.course import COMPANION_FILE
 from autograder.course_file import Name, read_toml
-from autograder.errors import GraderError, UsageError
+from autograder.errors import CourseError, GraderError, UsageError
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.protocol import BadMessageError
 from autograder.sandbox.session import Session
@@ -92,7 +92,10 @@ def read(shared: Path) -> CompanionFile:
             f"This course has no companion: {path} is missing. If it should have one, `autograder "
             "start` adds the files."
         )
-    return read_toml(path, CompanionFile)
+    try:
+        return read_toml(path, CompanionFile)
+    except CourseError as error:  # in a folder that is older than the kit, too
+        raise CourseError(f"{error} `autograder start` brings the course's file.") from None
 
 
 def show(
