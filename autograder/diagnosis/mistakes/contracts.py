@@ -39,26 +39,20 @@ BOUNDS = (  # of a slice
 )
 
 PARTS_OF_A_SLICE = (  # that ends before UPPER
-    ("slice(UPPER - 1, None)", "boundary.rest"),
-    ("slice(UPPER, None)", "boundary.rest"),
     ("slice(None)", "boundary.everything"),
-    ("slice(max(0, UPPER - 2), UPPER)", "boundary.last_two"),
-    ("slice(UPPER - 1, UPPER)", "boundary.last_one"),
     ("slice(None, UPPER - 2)", "boundary.ends_two_early"),
 )
 
-COUNTS = {
-    "arange": (
-        ("FUNC(1, FIRST)", "boundary.first_position"),
-        ("FUNC(FIRST - 1)", "boundary.last_position"),
-        ("FUNC(1, FIRST + 1)", "boundary.positions_from_one"),
-    ),
+COUNTS = {  # the mistakes of `OTHER_COUNTS`, in their order
+    "arange": ("boundary.first_position", "boundary.last_position", "boundary.positions_from_one"),
     "range": (
-        ("FUNC(1, FIRST)", "boundary.first_iteration"),
-        ("FUNC(FIRST - 1)", "boundary.last_iteration"),
-        ("FUNC(1, FIRST + 1)", "boundary.iterations_from_one"),
+        "boundary.first_iteration",
+        "boundary.last_iteration",
+        "boundary.iterations_from_one",
     ),
 }
+
+OTHER_COUNTS = ("FUNC(1, FIRST)", "FUNC(FIRST - 1)", "FUNC(1, FIRST + 1)")
 
 IN_PLACE: dict[type[ast.operator], str] = {
     ast.Div: "div_",
@@ -194,14 +188,8 @@ def limits(scope: Scope) -> Iterator[Rewrite]:
     for site in scope.of(ast.Compare):
         if len(site.node.ops) != 1:
             continue
-        if isinstance(site.holder, ast.Return) and type(site.node.ops[0]) in COMPARISONS:
-            yield mistake("boundary.reversed", Edit(site, _reversed))
         for symbol in COMPARISONS.get(type(site.node.ops[0]), ()):
             yield mistake("boundary.limit", put(site, f"LEFT {symbol} RIGHT"))
-
-
-def _reversed(old: ast.Compare) -> ast.expr:
-    return ast.copy_location(ast.Compare(old.comparators[0], old.ops, [old.left]), old)
 
 
 def positions(scope: Scope) -> Iterator[Rewrite]:
@@ -213,9 +201,9 @@ def positions(scope: Scope) -> Iterator[Rewrite]:
             if getattr(site.node, part) is not None:
                 yield mistake(key, put(site_of(site, site.node, part), text))
         yield from _other_parts(site) if id(site.node) not in of_masks else ()
-    for function, others in COUNTS.items():
-        for site in scope.calls(function):
-            for text, key in others if len(site.node.args) == 1 else ():
+    for site in scope.calls(*COUNTS):
+        for text, key in zip(OTHER_COUNTS, COUNTS[name_of(site.node.func)], strict=True):
+            if len(site.node.args) == 1:
                 yield mistake(key, put(site, text))
 
 
@@ -234,7 +222,6 @@ def optional_arguments(scope: Scope) -> Iterator[Rewrite]:
             case ast.Compare(ast.Name(name), [ast.IsNot()]) if name in scope.optional:
                 test = site_of(site, site.node, "test")
                 yield mistake("optional_argument.always", constant(test, value=True), name=name)
-                yield mistake("optional_argument.condition", put(test, name), name=name)
                 if role_of(ast.Name(name)) != "mask":  # of that a missing mask is the name
                     yield mistake("argument_ignored.alone", constant(test, value=False), name=name)
 
@@ -253,15 +240,6 @@ def checks(scope: Scope) -> Iterator[Rewrite]:
         test = site_of(site, node, "test")
         yield mistake("check_wrong.refused", constant(test, value=True), group, what=many)
         yield mistake("check_wrong.reversed", put(test, "not (OLD)"), group, what=many)
-        for other in scope.calls("any", "all"):
-            if other.node is node.test and isinstance(other.node.func, ast.Attribute):
-                yield mistake("check_wrong.condition", put(other, "OBJECT"))
-        for other in scope.of((ast.BoolOp, ast.BinOp)):
-            inside = any(item is other.node for item in ast.walk(node.test))
-            if inside and isinstance(getattr(other.node, "op", None), ast.BitOr | ast.Or):
-                for index in (0, 1):
-                    edit = Edit(other, partial(_part, index))
-                    yield mistake("check_missing.some", edit, missing, what=many)
 
 
 def _subject(scope: Scope, test: ast.expr) -> tuple[str, str] | None:
@@ -276,10 +254,6 @@ def _subject(scope: Scope, test: ast.expr) -> tuple[str, str] | None:
                 what = "size" if ".shape" in ast.unparse(source) else "value"
                 return f"{what} of `{node.id}`", f"{what}s of `{node.id}`"
     return None
-
-
-def _part(index: int, old: ast.BoolOp | ast.BinOp) -> ast.expr:
-    return old.values[index] if isinstance(old, ast.BoolOp) else (old.left, old.right)[index]
 
 
 def effects(scope: Scope) -> Iterator[Rewrite]:
@@ -302,7 +276,6 @@ def effects(scope: Scope) -> Iterator[Rewrite]:
 def _sources(scope: Scope, site: Site) -> Iterator[Rewrite]:
     """The wrong one of parallel attributes is in an argument at *site*, or two are swapped."""
     found = [one for one in _parallel(scope) if _inside(one, scope) is site.node]
-    yield from _targets(scope, site)
     others = [one for one in _parallel(scope) if _inside(one, scope) is not site.node]
     for one in found:
         for name in sorted({other.node.attr for other in others} - {one.node.attr}):
@@ -312,26 +285,6 @@ def _sources(scope: Scope, site: Site) -> Iterator[Rewrite]:
                 if other.node.attr == name and name > was:
                     edits = (edit, put(other, f"OBJECT.{was}"))
                     yield mistake("projection_exchanged.names", edits, one=was, other=name)
-
-
-def _targets(scope: Scope, site: Site) -> Iterator[Rewrite]:
-    """Another of the parallel attributes is written in the place of that of *site*."""
-    target = _written(site)
-    before = (one for one in scope.of(ast.Expr) if one.node.lineno < site.node.lineno)
-    others = filter(None, map(_written, before))  # of a later one nothing is seen
-    for name in sorted({other.node.attr for other in others}) if target else ():
-        if target is not None and target.node.attr != name:
-            edit, was = put(target, f"OBJECT.{name}"), target.node.attr
-            yield mistake("projection_exchanged.written_twice", edit, name=name, right=was)
-
-
-def _written(site: Site) -> Site | None:
-    """Return the place of the projection's attribute that the statement at *site* writes into."""
-    func = getattr(site.node.value, "func", None)
-    target = getattr(func, "value", None)
-    if isinstance(target, ast.Attribute) and role_of(ast.Name(target.attr)) in PROJECTIONS:
-        return Site(func, "value", site.depth + 2)
-    return None
 
 
 def _parallel(scope: Scope) -> list[Site]:

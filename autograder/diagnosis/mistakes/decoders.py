@@ -15,7 +15,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     put,
     site_of,
 )
-from autograder.diagnosis.vocabulary import CACHE, EPSILON, role_of
+from autograder.diagnosis.vocabulary import EPSILON
 
 ACTIVATIONS = ("relu", "gelu", "silu", "sigmoid", "tanh", "SiLU", "GELU", "ReLU")
 JOINS = ("cat", "concat", "concatenate", "stack", "hstack", "vstack")
@@ -63,16 +63,6 @@ def means_subtracted(scope: Scope) -> Iterator[Rewrite]:
             case ast.Name(name) if name in scope.tensors:
                 text = f"{name} = {name} - {name}.mean(dim=-1, keepdim=True)"
                 yield mistake("step_extra.mean", before(scope.start, text))
-
-
-def last_activations(scope: Scope) -> Iterator[Rewrite]:
-    """An activation after the last layer as well."""
-    functions = [site.node.func for site in scope.calls(*ACTIVATIONS)]
-    for site in scope.of(ast.Return) if functions and not scope.is_constructor else ():
-        value = site.node.value
-        if isinstance(value, ast.Call) and name_of(value.func) not in ACTIVATIONS:
-            edit = put(site_of(site, site.node, "value"), "A(OLD)", A=functions[0])
-            yield mistake("step_extra.activation", edit)
 
 
 def factors(scope: Scope) -> Iterator[Rewrite]:
@@ -129,12 +119,7 @@ def joined(scope: Scope) -> Iterator[Rewrite]:
         match site.node.args:
             case [ast.Tuple([one, other]) | ast.List([one, other]), *_]:
                 edit = put(site_of(site, site.node.args, 0), "(B, A)", A=one, B=other)
-                if role_of(one) == CACHE or role_of(one).endswith("of the past"):
-                    role = role_of(other)
-                    what = f"new {role}" if role in {"keys", "values"} else "new entries"
-                    yield mistake("parts_exchanged.cache", edit, what=what)
-                else:
-                    yield mistake("parts_exchanged", edit)
+                yield mistake("parts_exchanged", edit)
 
 
 def _squared(node: ast.expr) -> ast.expr | None:

@@ -1,7 +1,7 @@
 """Makes mistakes in heads, in the axes of new shapes, and between the items of a batch."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from autograder.diagnosis.mistakes.rewriting import (
@@ -30,43 +30,22 @@ OTHER_AXES = ((0, 1), (1, 2), (0, 2), (1, 3), (2, 3), (-2, -1))
 
 TOGETHER = (  # of the results H of heads, which must be concatenated along the axis D
     ("torch.stack(H, dim=0)", "concat_axis.own_axis"),
-    ("torch.stack(H, dim=1)", "concat_axis.own_axis"),
     ("torch.stack(H, dim=-1)", "concat_axis.own_axis"),
     ("sum(H)", "heads_mixed.added"),
     ("sum(H) / len(H)", "heads_mixed.averaged"),
     ("torch.cat(H[::-1], dim=D)", "heads_mixed.reversed"),
     ("torch.stack(H, dim=-1).flatten(-2)", "heads_mixed.interleaved"),
     ("torch.cat([H[0]] * len(H), dim=D)", "heads_repeated.first"),
-    ("torch.cat([H[-1]] * len(H), dim=D)", "heads_repeated.last"),
-    ("H[0]", "heads_mixed.first"),
-    ("H[-1]", "heads_mixed.last"),
 )
 
 JOINED = (  # of a tensor (..., heads, features) whose last two axes must become one
     ("OBJECT", "heads_mixed.not_joined"),
-    ("OBJECT.mean(-2)", "heads_mixed.mean_left"),
     ("OBJECT.sum(-2)", "heads_mixed.sum_left"),
-    ("OBJECT[..., 0, :]", "heads_mixed.first_left"),
-    ("OBJECT[..., -1, :]", "heads_mixed.last_left"),
     ("OBJECT.flip(-2).flatten(-2)", "heads_mixed.joined_in_reverse"),
     ("OBJECT.transpose(-2, -1).flatten(-2)", "heads_mixed.alternate"),
-    ("OBJECT.transpose(-3, -2).flatten(-3, -2)", "heads_mixed.like_tokens"),
 )
 
-MIXED = (  # items or heads, of scores or weights
-    (
-        "(lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(OLD)",
-        "batch_mixed.quantity",
-    ),
-    (
-        "(lambda t: t.mean(0, keepdim=True).expand_as(t) if t.ndim > 2 else t)(OLD)",
-        "batch_mixed.mean_of_quantity",
-    ),
-    (
-        "(lambda t: t[:, :1].expand_as(t) if t.ndim > 3 else t)(OLD)",
-        "heads_repeated.quantity",
-    ),
-)
+FIRST_ITEM = "(lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(OLD)"
 
 
 def axes(scope: Scope) -> Iterator[Rewrite]:
@@ -96,7 +75,6 @@ def axes(scope: Scope) -> Iterator[Rewrite]:
     if len(swaps) > 1:
         all_cut = [put(site, "OBJECT.reshape(OLD.shape)") for site in swaps]
         yield mistake("reshaped.heads", all_cut)
-    yield from _overlapping(scope)
     for site in scope.calls("view", "reshape"):
         if site.node.args and isinstance(site.node.args[-1], ast.BinOp):
             alternating = put(site_of(site, site.node.func, "value"), "OLD.transpose(-2, -1)")
@@ -105,18 +83,6 @@ def axes(scope: Scope) -> Iterator[Rewrite]:
             parts = dict(zip("ABCD", site.node.args, strict=True))
             cut = put(site, "OBJECT.view(A, B, D, C).transpose(-1, -2)", **parts)
             yield mistake("reshaped.neighbours", cut, "interleaved heads")
-
-
-def _overlapping(scope: Scope) -> Iterator[Rewrite]:
-    """Heads as slices of the features that begin one feature apart, not one head size."""
-    edits: list[Edit] = []
-    for site in scope.calls("view", "reshape"):
-        if len(site.node.args) == 4:  # noqa: PLR2004  # items, tokens, heads, features
-            _, _, count, size = site.node.args
-            text = "torch.stack([OBJECT[..., h : h + SIZE] for h in range(COUNT)], dim=-2)"
-            edits.append(put(site, text, COUNT=count, SIZE=size))
-    if edits:
-        yield mistake("heads_mixed.overlapping", edits)
 
 
 def _pair(node: ast.expr) -> str:
@@ -170,13 +136,6 @@ def new_shapes(scope: Scope) -> Iterator[Rewrite]:
                 yield mistake(key, put(site, text))
         else:
             yield mistake("heads_mixed.not_cut", put(site, "OBJECT"), of=of)
-    for site in scope.of(ast.Assign):
-        value = site.node.value
-        if isinstance(value, ast.Tuple) and len(value.elts) == 2:  # noqa: PLR2004  # two to exchange
-            edit = put(site_of(site, site.node, "value"), "(OLD[1], OLD[0])")
-            one, other = map(counted, (*getattr(site.node.targets[0], "elts", ()), None, None)[:2])
-            key = "sizes_exchanged.two_counts" if one and other else "sizes_exchanged.two_sizes"
-            yield mistake(key, edit, one=one, other=other)
 
 
 def _is_product(call: ast.Call) -> bool:
@@ -186,32 +145,22 @@ def _is_product(call: ast.Call) -> bool:
 
 
 def scores_of_one_item(scope: Scope) -> Iterator[Rewrite]:
-    """Scores and weights of one item or one head, or their mean, used for all of them."""
-    for site in scope.of(ast.Assign):
-        role = role_of(site.node.targets[0])
-        if role not in {"scores", "weights"}:
-            continue
-        make = partial(put, site_of(site, site.node, "value"))
-        for text, key in MIXED:
-            yield mistake(key, make(text), key, role=role)  # of both roles they show the same
+    """Scores and weights of one item that are used for all items."""
+    yield from _of_first_item(scope, ("scores", "weights"), "batch_mixed.quantity")
 
 
 def one_item(scope: Scope) -> Iterator[Rewrite]:
-    """Quantities of one item of a batch, or their mean, used for all of them."""
+    """Quantities of one item of a batch that are used for all items."""
     if scope.is_constructor or not scope.tensors:
         return
+    yield from _of_first_item(scope, PROJECTIONS)
     name = scope.tensors[0]
-    first = scope.start
+    same = f"{name} = {name}[:1].expand_as({name}) if {name}.ndim > 2 else {name}"
+    yield mistake("batch_mixed.first", before(scope.start, same))
+
+
+def _of_first_item(scope: Scope, roles: Sequence[str], group: str = "") -> Iterator[Rewrite]:
     for site in scope.of(ast.Assign):
-        role, value = role_of(site.node.targets[0]), site_of(site, site.node, "value")
-        if role in PROJECTIONS:
-            text = "(lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(OLD)"
-            yield mistake("batch_mixed.quantity", put(value, text), role=role)
-            text = "(lambda t: t[:, :1].expand_as(t) if t.ndim > 3 else t)(OLD)"
-            yield mistake("heads_repeated.quantity", put(value, text), role=role)
-    for text, key in (
-        ("[:1]", "batch_mixed.first"),
-        (".mean(0, keepdim=True)", "batch_mixed.averaged"),
-    ):
-        same = f"{name} = {name}{text}.expand_as({name}) if {name}.ndim > 2 else {name}"
-        yield mistake(key, before(first, same))
+        if (role := role_of(site.node.targets[0])) in roles:
+            edit = put(site_of(site, site.node, "value"), FIRST_ITEM)
+            yield mistake("batch_mixed.quantity", edit, group, role=role)

@@ -25,10 +25,8 @@ HIDES_ALL = {"softmax_axis", "mask_shifted", "mask_inverted", "mask_axis"}
 HIDING = ("float('-inf')", "-1e9")  # where a row is hidden altogether, they show different things
 
 FILLS = {
-    "-20.0": "mask_fill.low",
     "-10.0": "mask_fill.low",
     "0.0": "mask_fill.zero",
-    "0.001": "mask_fill.nearly_zero",
     "1e9": "mask_fill.large",
     "-1.0": "mask_fill.small_negative",
     "float('inf')": "mask_fill.infinity",
@@ -37,8 +35,6 @@ FILLS = {
 SHIFTS = (  # of the diagonal of a lower triangle
     (1, "mask_shifted.one_later"),
     (-1, "mask_shifted.without_itself"),
-    (2, "mask_shifted.two_later"),
-    (-2, "mask_shifted.without_two"),
 )
 
 
@@ -65,7 +61,9 @@ def mask(scope: Scope) -> Iterator[Rewrite]:
             yield mistake("mask_inverted", fill(text), "mask_inverted")
         for value, key in FILLS.items():
             yield mistake(key, fill(f"X.masked_fill(M, {value})"))
-        yield from _sums(scope, site, scores, hidden)
+        added = hidden.left if isinstance(hidden, ast.Compare) else hidden
+        yield mistake("mask_fill.added", put(site, "X + A", X=scores, A=added))
+        yield mistake("mask_fill.times_infinity", fill("X + (M) * float('-inf')"))
         turned = fill("X.masked_fill((M).transpose(-2, -1), float('-inf'))")
         yield mistake("mask_axis", turned, "mask_inverted")  # of a triangle it is the other
         yield mistake("batch_mixed.mask", fill("X.masked_fill((M)[:1], float('-inf'))"))
@@ -93,28 +91,13 @@ def _new_axes(scope: Scope) -> Iterator[Rewrite]:
         yield mistake("mask_axis.in_front", put(site, "OBJECT.unsqueeze(0)"), what=what)
 
 
-def _sums(scope: Scope, site: Site, scores: Site, hidden: ast.expr) -> Iterator[Rewrite]:
-    """A mask that is added, or multiplied by infinity; one that is not the caller's."""
-    fill = partial(put, site, X=scores, M=hidden)
-    mask = hidden.left if isinstance(hidden, ast.Compare) else hidden
-    yield mistake("mask_fill.added", put(site, "X + A", X=scores, A=mask))
-    yield mistake("mask_fill.times_infinity", fill("X + (M) * float('-inf')"))
-    if isinstance(mask, ast.Name) and mask.id in scope.tensors:
-        text = "(lambda s: s.masked_fill(torch.ones_like(s).tril() == 0, float('-inf')))(X)"
-        yield mistake("argument_ignored.mask", fill(text), name=mask.id)
-
-
 def _late_masks(scope: Scope, site: Site, after: Site, hidden: ast.expr) -> Iterator[Rewrite]:
     test = _condition(scope, site)
-    for value, key in (
-        ("0.0", "mask_after_softmax"),
-        ("float('-inf')", "mask_after_softmax.infinity"),
-    ):
-        text = f"OLD.masked_fill(M, {value})"
-        if test is not None:
-            text = f"({text} if TEST else OLD)"
-        late = put(after, text, M=hidden, TEST=test)
-        yield mistake(key, (put(site, "OBJECT"), late))
+    text = "OLD.masked_fill(M, 0.0)"
+    if test is not None:
+        text = f"({text} if TEST else OLD)"
+    late = put(after, text, M=hidden, TEST=test)
+    yield mistake("mask_after_softmax", (put(site, "OBJECT"), late))
 
 
 def _condition(scope: Scope, site: Site) -> ast.expr | None:
@@ -144,21 +127,9 @@ def triangle(scope: Scope) -> Iterator[Rewrite]:
         nothing, everything = ("X", "torch.zeros_like(X)")[:: 1 if lower else -1]
         yield mistake("mask_missing", make(nothing))
         yield mistake("mask_extra.all", make(everything))
-        only = "X.tril().triu()" if lower else "X - X.tril().triu()"
-        yield mistake("mask_extra.all_but_itself", make(only))
-        if lower:
-            yield from _forms(site)
-    for site in scope.of(ast.Return):
-        if isinstance(site.node.value, ast.Compare):
-            yield from _forms(site_of(site, site.node, "value"))
     for site in scope.of(ast.BinOp):
         if isinstance(site.node.op, ast.Mult) and is_triangle(site.node.right):
             yield mistake("mask_missing", put(site, "LEFT"))
-
-
-def _forms(site: Site) -> Iterator[Rewrite]:
-    """A mask that is mirrored."""
-    yield mistake("mask_inverted.mirrored", put(site, "(OLD).flip(-1)"))
 
 
 def is_triangle(node: ast.expr) -> bool:

@@ -91,28 +91,16 @@ def draws(scope: Scope) -> Iterator[Rewrite]:
         for text, key in (
             (f"torch.{other}", "distribution.other"),
             ("torch.zeros", "distribution.zeros"),
-            ("torch.ones", "distribution.ones"),
-            ("(lambda *s: 2 * torch.rand(*s) - 1)", "distribution.symmetric"),
             ("(lambda *s: 0.02 * torch.randn(*s))", "distribution.narrow"),
         ):
             if found:
                 edits = [put(site, text) for site in found]
                 yield mistake(key, edits, other=NAMES[other])
     if scope.is_constructor or any(map(_creates, scope.locals.values())):
-        yield from _seeds(scope, "seeded_inside.once")
-    elif scope.owner is not None:
-        yield from _seeds(scope, "seeded_inside.each_call")
-
-
-def _seeds(scope: Scope, key: str) -> Iterator[Rewrite]:
-    for seed in SEEDS:
-        first = scope.start if not scope.is_constructor else scope.after_super
-        yield mistake(key, before(first, f"torch.default_generator.manual_seed({seed})"))
-    drawn = [site for site in scope.of(ast.Assign) if _creates(site.node.value)]
-    for seed in SEEDS if len(drawn) > 1 else ():
-        text = f"torch.default_generator.manual_seed({seed})"
-        edits = [before(site, text) for site in drawn]
-        yield mistake("seeded_inside.each_parameter", edits)
+        first = scope.after_super if scope.is_constructor else scope.start
+        for seed in SEEDS:
+            edit = before(first, f"torch.default_generator.manual_seed({seed})")
+            yield mistake("seeded_inside.once", edit)
 
 
 def kinds_of_parameters(scope: Scope) -> Iterator[Rewrite]:
@@ -140,17 +128,13 @@ def kinds_of_parameters(scope: Scope) -> Iterator[Rewrite]:
 
 
 def _modules(scope: Scope) -> Iterator[Rewrite]:
-    """Modules that torch does not find, that are one and the same, or that are frozen."""
+    """Modules that torch does not find, or that are one and the same."""
     for site in scope.calls("ModuleList"):
         yield mistake("parameter_kind.heads", put(site, "FIRST"))
     for site in scope.of(ast.ListComp):
         if scope.is_constructor:
             same = put(site, "[E] * len(R)", E=site.node.elt, R=site.node.generators[0].iter)
             yield mistake("heads_repeated.module", same)
-    layers = list(scope.calls("Linear"))
-    if layers:
-        edits = [put(site, "OLD.requires_grad_(False)") for site in layers]
-        yield mistake("parameter_kind.layers_frozen", edits)
 
 
 def biases_and_sizes(scope: Scope) -> Iterator[Rewrite]:
@@ -214,13 +198,6 @@ def _misplaced(scope: Scope, call: ast.Call, drop: Edit) -> Iterator[Rewrite]:
 
 def _places(scope: Scope) -> Iterator[tuple[Site, str, str]]:
     """Yield the other quantities that dropout may be applied to."""
-    for softmax in scope.calls("softmax"):
-        if softmax.node.args:
-            place = site_of(softmax, softmax.node.args, 0)
-            yield place, "dropout_misplaced.before_softmax", "scores"
-    for filled in scope.calls("masked_fill"):
-        place = site_of(filled, filled.node.func, "value")
-        yield place, "dropout_misplaced.before_mask", "scores"
     for result in scope.of(ast.Return):
         if result.node.value is not None:
             place = site_of(result, result.node, "value")
@@ -264,12 +241,16 @@ def _is_made(call: ast.Call) -> bool:
 
 
 def single(scope: Scope) -> Iterator[Rewrite]:
-    """One parameter or layer that is drawn, shaped or frozen differently from the others."""
+    """One parameter or layer with swapped sizes."""
     for name, site in _drawn(scope):
         inside = {id(node) for node in ast.walk(site.node.value)}
-        for part in (one for one in scope.sites if id(one.node) in inside):
-            yield from _otherwise(part, name)
-        yield from _frozen(site, name)
+        for part in scope.calls("Linear", *DRAWN):
+            if id(part.node) in inside and len(part.node.args) > 1:
+                rest = "".join(
+                    f", {one.arg}={ast.unparse(one.value)}" for one in part.node.keywords
+                )
+                edit = put(part, f"FUNC(SECOND, FIRST{rest})")
+                yield mistake("wrong_size.parameter", edit, name=name)
 
 
 def _drawn(scope: Scope) -> Iterator[tuple[str, Site]]:
@@ -279,40 +260,9 @@ def _drawn(scope: Scope) -> Iterator[tuple[str, Site]]:
             yield name_of(site.node.targets[0]), site
 
 
-def _otherwise(part: Site, name: str) -> Iterator[Rewrite]:
-    """Change one part of the value that the parameter *name* gets."""
-    node = part.node
-    if isinstance(node, ast.Attribute) and node.attr in NAMES and is_module(node.value):
-        other = next(one for one in NAMES if one != node.attr)
-        edit = put(part, f"torch.{other}")
-        yield mistake("distribution.parameter", edit, name=name, other=NAMES[other])
-    if not isinstance(node, ast.Call):
-        return
-    made = name_of(node.func)
-    if made in {"Linear", *DRAWN} and len(node.args) > 1:
-        rest = "".join(f", {one.arg}={ast.unparse(one.value)}" for one in node.keywords)
-        edit = put(part, f"FUNC(SECOND, FIRST{rest})")
-        yield mistake("wrong_size.parameter", edit, name=name)
-    if made == "Parameter":
-        frozen = any(one.arg == "requires_grad" for one in node.keywords)
-        key = "parameter_kind.one_trained" if frozen else "parameter_kind.one_frozen"
-        text = f"{ast.unparse(node.func)}(FIRST, requires_grad={frozen})"
-        yield mistake(key, put(part, text), name=name)
-
-
-def _frozen(site: Site, name: str) -> Iterator[Rewrite]:
-    value = site.node.value
-    if isinstance(value, ast.Call) and name_of(value.func) == "Linear":
-        edit = put(site_of(site, site.node, "value"), "OLD.requires_grad_(False)")
-        yield mistake("parameter_kind.one_frozen", edit, name=name)
-
-
 def all_drawn(scope: Scope) -> Iterator[Rewrite]:
     """Parameters that are drawn together in another way."""
     sites = [site for site in scope.calls(*DRAWN) if site.node.args]
-    if len(sites) > 1 and all(len(site.node.args) > 1 for site in sites):
-        edits = [put(site, "FUNC(SECOND, FIRST)") for site in sites]
-        yield mistake("wrong_size.parameters", edits)
     if len(sites) > 1:
         count = len(sites)
         shape = ", ".join(map(ast.unparse, sites[0].node.args))

@@ -24,13 +24,6 @@ from autograder.diagnosis.vocabulary import (
 
 FEATURES = "features compared with features"  # a group of mistakes
 
-MIXED = (  # of weights and the tokens that they mix
-    ("LEFT.unsqueeze(-1) * RIGHT", "wrong_reduction.not_summed"),
-    ("(LEFT.unsqueeze(-1) * RIGHT).sum(-1)", "wrong_axis.over_features"),
-    ("RIGHT[LEFT.argmax(-1)]", "wrong_reduction.largest_weight"),
-    ("LEFT @ RIGHT + 1", "wrong_reduction.starts_at_one"),
-)
-
 USED_FOR = {  # another quantity is used where this one must be
     "queries": "projection_exchanged.for_queries",
     "keys": "projection_exchanged.for_keys",
@@ -63,11 +56,6 @@ def products(scope: Scope) -> Iterator[Rewrite]:
             what = scope.phrase(node.right) or "the second factor"
             yield mistake(key, make("LEFT @ RIGHT.transpose(-2, -1)"), what=what)
         yield from _other_products(scope, site)
-        yield mistake("wrong_reduction.not_reset", make("(LEFT @ RIGHT).cumsum(-1)"))
-        yield mistake("wrong_reduction.entries", make("LEFT * RIGHT"))
-        if right:
-            continue
-        yield mistake("wrong_axis", make("(LEFT * RIGHT).sum(-1)"), "wrong_axis product")
 
 
 def _is_named_otherwise(site: Site) -> bool:
@@ -94,16 +82,7 @@ def _other_products(scope: Scope, site: Site) -> Iterator[Rewrite]:
     if turned is not None:
         text = "LEFT.transpose(-2, -1) @ RIGHT.transpose(-2, -1)"
         yield mistake("wrong_axis.features", make(text), FEATURES)
-        text = "LEFT.unsqueeze(-2) * RIGHT.transpose(-2, -1).unsqueeze(-3)"
-        yield mistake("wrong_reduction.one_by_one", make(text))
-        for name in scope.tensors:
-            if not role_of(ast.Name(name)):
-                text = f"{name} @ {name}.transpose(-2, -1)"
-                yield mistake("projection_missing.compared", make(text), name=name)
-    if role_of(site.node.left) == "weights":
-        for text, key in MIXED:
-            yield mistake(key, make(text), what=right.removeprefix("the "))
-    elif turned is None:
+    elif role_of(site.node.left) != "weights":
         yield mistake("wrong_axis.products", make("(LEFT * RIGHT).sum(0)"))
 
 
@@ -161,7 +140,6 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
         if roles[0] != roles[1]:
             edits = (put(one, "NEW", NEW=other.node), put(other, "NEW", NEW=one.node))
             yield _exchange(edits, *roles)
-            yield from _other_layers(scope, one, other)
     for site in scope.of(ast.Call):
         call = site.node
         own = isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == "self"
@@ -173,19 +151,6 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
                 key, group = "projection_missing.layer", f"inputs for {role}"
             yield mistake(key, put(site, "FIRST"), group, layer=name, role=role)
     yield from _other_inputs(scope)
-
-
-def _other_layers(scope: Scope, one: Site, other: Site) -> Iterator[Rewrite]:
-    """One of two layers makes both quantities, from different inputs."""
-    calls = {id(site.node.func): site.node.args for site in scope.of(ast.Call)}
-    given = [ast.unparse(calls.get(id(site.node), [])) for site in (one, other)]
-    if given[0] == given[1]:
-        return  # then one quantity is used for the other
-    for site, instead in ((one, other), (other, one)):
-        used, unused = name_of(instead.node), name_of(site.node)
-        words = {"layer": used, "other": unused, "role": role_of(site.node)}
-        edit = put(site, "NEW", NEW=instead.node)
-        yield mistake("projection_exchanged.one_layer", edit, **words)
 
 
 def _exchange(edits: Sequence[Edit], one: str, other: str) -> Rewrite:

@@ -2,15 +2,13 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from autograder.diagnosis.mistakes.masks import is_triangle
 from autograder.diagnosis.mistakes.rewriting import (
-    Edit,
     Rewrite,
     Scope,
-    constant,
     input_site,
     leave_out,
     mistake,
@@ -48,18 +46,9 @@ OPERATIONS: dict[type[ast.operator], dict[str, str]] = {
     },
 }
 
-OTHER_DIVISORS = (  # than the sum; the second place is for its axis, and whether that is kept
-    ("X.amax({})", "wrong_divisor.largest"),
-    ("X.abs().sum({})", "wrong_divisor.absolute"),
-    ("X.shape[-1]", "wrong_divisor.count"),
-    ("X.norm()", "wrong_divisor.length"),
-)
-
 QUOTIENTS = (  # in the place of LEFT / RIGHT
     ("LEFT", "wrong_divisor.none"),
     ("LEFT * RIGHT", "wrong_divisor.product"),
-    ("LEFT / LEFT", "wrong_divisor.itself"),
-    ("torch.softmax(LEFT, dim=-1)", "wrong_divisor.softmax"),
 )
 
 BY_ARGUMENT = (  # in the place of LEFT / RIGHT, where RIGHT is an argument
@@ -78,10 +67,6 @@ WORDS = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum
 def reductions(scope: Scope) -> Iterator[Rewrite]:
     """Sums and means: along another axis, over everything, without the axis, or another one."""
     divisors = {id(node) for site in scope.of(ast.BinOp) for node in _divisor(site.node)}
-    keeping = [site for site in scope.calls(*REDUCTIONS) if _keeps_axis(site.node)]
-    if len(keeping) > 1:
-        edits = [Edit(site, _without_keepdim) for site in keeping]
-        yield mistake("wrong_axis.all_lost", edits)
     for site in scope.calls(*REDUCTIONS):
         call = site.node
         source = input_site(site)
@@ -104,7 +89,8 @@ def reductions(scope: Scope) -> Iterator[Rewrite]:
             yield mistake(everything, make(f"X.{name}()"), what=what)
             if keeps:
                 yield mistake(other_shape, make(f"X.{name}(dim=D)"), what=what)
-        yield from _other_divisors(make, name, dim, keeps) if divides or name == "mean" else ()
+        if divides and name != "mean":
+            yield mistake("wrong_divisor.count", make("X.shape[-1]"))
         for other in OTHERS.get(name, ()):
             text = f"X.{other}(dim=D{keeps})" if dim is not None else f"X.{other}()"
             old, new = WORDS.get(name, name), WORDS.get(other, other)
@@ -114,24 +100,6 @@ def reductions(scope: Scope) -> Iterator[Rewrite]:
 
 def _keeps_axis(call: ast.Call) -> bool:
     return any(one.arg == "keepdim" for one in call.keywords)
-
-
-def _without_keepdim(call: ast.Call) -> ast.Call:
-    kept = [one for one in call.keywords if one.arg != "keepdim"]
-    return ast.copy_location(ast.Call(call.func, call.args, kept), call)
-
-
-def _other_divisors(
-    make: Callable[[str], Edit], name: str, dim: ast.expr | None, keeps: str
-) -> Iterator[Rewrite]:
-    """A wrong divisor in place of the sum; *keeps* is the option that keeps the axis."""
-    along = f"dim=D{keeps}" if dim is not None else ""
-    if name == "mean":
-        if dim is not None:
-            yield mistake("wrong_divisor.one_less", make("X.sum(dim=D) / (X.shape[D] - 1)"))
-        return
-    for text, key in OTHER_DIVISORS:
-        yield mistake(key, make(text.format(along)))
 
 
 def _divisor(node: ast.BinOp) -> Iterator[ast.expr]:
@@ -153,8 +121,6 @@ def operations(scope: Scope) -> Iterator[Rewrite]:
             of_sums = QUOTIENTS if SUM.search(divisor) else BY_COUNT
             for text, key in BY_ARGUMENT if is_argument else of_sums:
                 yield mistake(key, put(site, text), name=name)
-        elif isinstance(node.op, ast.Div):
-            yield mistake("wrong_operation.rounded_down", put(site, "LEFT // RIGHT"))
         known = id(node) in bounds or is_triangle(node.right)  # other rules say what these hide
         others = OPERATIONS.get(type(node.op), {}) if not known else {}
         for template, key in others.items():
@@ -165,19 +131,3 @@ def operations(scope: Scope) -> Iterator[Rewrite]:
         parts = {"T": site.node.target, "V": site.node.value}
         yield mistake("wrong_reduction.last_term", restate(site, "T = V", **parts))
         yield mistake("wrong_reduction.no_term", leave_out(site))
-        yield mistake("wrong_reduction.multiplied", restate(site, "T *= V", **parts))
-    for site in scope.of(ast.Constant):
-        if isinstance(site.node.value, float) and isinstance(site.holder, ast.Assign):
-            more = constant(site, site.node.value + 1)
-            yield mistake("wrong_reduction.start", more)
-
-
-def shares(scope: Scope) -> Iterator[Rewrite]:
-    """A size that is not divided by another one, or multiplied by it."""
-    for site in scope.of(ast.BinOp):
-        if not isinstance(site.node.op, ast.FloorDiv):
-            continue
-        name = name_of(site.node.right)
-        what = f"`{name}`" if name in scope.argument_names else "another size"
-        yield mistake("wrong_operation.undivided_size", put(site, "LEFT"), what=what)
-        yield mistake("wrong_operation.multiplied_size", put(site, "LEFT * RIGHT"), what=what)

@@ -9,12 +9,10 @@ from autograder.diagnosis.mistakes.rewriting import (
     Scope,
     Site,
     input_site,
-    is_module,
     mistake,
     name_of,
     option,
     put,
-    site_of,
 )
 from autograder.diagnosis.vocabulary import (
     PROJECTIONS,
@@ -30,7 +28,6 @@ POWERS = (  # in the place of LEFT / RIGHT, where RIGHT is the root of SIZE
     ("LEFT / (SIZE * 0.5)", "scale_wrong_power.half_the_size"),
     ("LEFT / SIZE / 2", "scale_wrong_power.twice_the_size"),
     ("LEFT * RIGHT", "scale_wrong_power.larger"),
-    ("(LEFT / SIZE) ** 0.5", "scale_wrong_power.root_of_all"),
 )
 
 DIVIDED = (  # in the place of a product
@@ -46,23 +43,12 @@ OTHERS_THAN_SOFTMAX = (
     ("torch.log_softmax(X, dim=D)", "softmax_missing.logarithms"),
     ("(lambda s: s / s.sum(dim=D, keepdim=True))(X)", "softmax_missing.without_exponential"),
     ("torch.exp(X)", "softmax_missing.without_sum"),
-    (
-        "torch.nn.functional.one_hot(X.argmax(dim=D), X.shape[D]).to(X.dtype)",
-        "softmax_missing.largest_score",
-    ),
 )
 
 AXES = (
     ("-2", "softmax_axis.queries"),
     ("0", "softmax_axis.first"),
     ("1", "softmax_axis.second"),
-)
-
-SHIFTS = (  # LEFT are the scores from which their maximum must be subtracted
-    ("LEFT", "softmax_unstable.not_shifted"),
-    ("LEFT - LEFT.max()", "softmax_unstable.one_maximum"),
-    ("LEFT - LEFT.mean()", "softmax_unstable.mean"),
-    ("LEFT / LEFT.abs().max()", "softmax_unstable.divided"),
 )
 
 
@@ -97,11 +83,9 @@ def _sizes(scope: Scope) -> Iterator[tuple[str, str, dict[str, object]]]:
         holds_tokens = not name.startswith("W") and role_of(ast.Name(name)) in {"", *PROJECTIONS}
         key = "scale_wrong_size.tokens_in" if holds_tokens else "scale_wrong_size.axis_before_last"
         yield f"{name}.shape[-2]", key, {"name": name}
-        yield f"{name}.shape[0]", "scale_wrong_size.first_axis", {"name": name}
     for role in ("queries", "keys", "values"):
         if (local := scope.by_role.get(role)) and local not in scope.tensors:
             yield f"{local}.shape[-2]", "scale_wrong_size.tokens", {}
-            yield f"{local}.shape[1]", "scale_wrong_size.second_axis", {"role": role}
     for name in scope.numbers:
         yield name, "scale_wrong_size.argument", {"name": name}
     if scope.owner is not None:
@@ -171,65 +155,13 @@ def softmax(scope: Scope) -> Iterator[Rewrite]:
         make = partial(put, site, X=scores, D=dim)
         for axis, key in AXES:
             yield mistake(key, make(f"torch.softmax(X, dim={axis})"), "softmax_axis")
-        template = "(lambda s: torch.softmax(s.flatten(), dim=0).reshape(s.shape))(X)"
-        yield mistake("softmax_axis.together", make(template))
         for template, key in OTHERS_THAN_SOFTMAX:
             yield mistake(key, make(template))
         yield mistake("softmax_twice", put(site, "torch.softmax(OLD, dim=D)", D=dim))
-        # As students write a softmax out; of scores that are symmetric it shows another axis.
-        lost = make("(lambda e: e / e.sum(dim=D))(torch.exp(X))")
-        yield mistake("wrong_divisor.lost", lost, "softmax_axis", what="divisor")
-
-
-def stable_softmax(scope: Scope) -> Iterator[Rewrite]:
-    """The shift that keeps exponentials finite: forgotten, or that of all slices together."""
-    for site in scope.of(ast.BinOp):
-        node = site.node
-        if isinstance(node.op, ast.Sub) and isinstance(node.right, ast.Call):
-            name = name_of(node.right.func)
-            inner = node.right.func
-            if name not in {"amax", "max"} or is_module(getattr(inner, "value", inner)):
-                continue
-            for text, key in SHIFTS:
-                yield mistake(key, put(site, text))
-            yield from _lost_axes(scope, site)
-
-
-def _lost_axes(scope: Scope, shift: Site) -> Iterator[Rewrite]:
-    """The sums lose their axis, where the maximum that is subtracted is that of all scores.
-
-    Alone, this maximum changes hardly any result: what shows is the axis.
-    """
-    for site in scope.calls("sum"):
-        dim, kept = option(site.node, "dim", 1), option(site.node, "keepdim", 2)
-        if dim is not None and kept is not None:
-            sums = put(site, "X.sum(dim=D)", X=input_site(site), D=dim)
-            edits = (put(shift, "LEFT - LEFT.max()"), sums)
-            yield mistake("wrong_divisor.lost", edits, what="divisor")
-
-
-def weights(scope: Scope) -> Iterator[Rewrite]:
-    """Weights that come in and are changed."""
-    for site in scope.of(ast.Name):
-        arrives = site.node.id in scope.tensors and role_of(site.node) == "weights"
-        if not arrives or not isinstance(site.node.ctx, ast.Load):
-            continue
-        for text, key in (
-            ("torch.softmax(OLD, dim=-1)", "softmax_twice.weights"),
-            ("(OLD / OLD.sum(dim=-1, keepdim=True))", "softmax_twice.sum"),
-        ):
-            yield mistake(key, put(site, text))
 
 
 def exponentials(scope: Scope) -> Iterator[Rewrite]:
-    """Exponentials of a softmax that is written out: left out, of another base or sign."""
-    for site in scope.calls("exp"):
-        for text, key in (
-            ("2 ** FIRST", "softmax_missing.powers_of_two"),
-            ("FUNC(-(FIRST))", "sign_reversed"),
-            ("FIRST", "softmax_missing.no_exponentials"),
-        ):
-            yield mistake(key, put(site, text))
+    """Exponentials of a softmax that is written out, and left out in one place."""
     for name, value in scope.locals.items():
         if not (isinstance(value, ast.Call) and name_of(value.func) == "exp" and value.args):
             continue
@@ -237,7 +169,3 @@ def exponentials(scope: Scope) -> Iterator[Rewrite]:
             if site.node.id == name and isinstance(site.node.ctx, ast.Load):
                 edit = put(site, "EXPONENT", EXPONENT=value.args[0])
                 yield mistake("softmax_missing.one_place", edit, "scores for exponentials")
-    for site in scope.calls(SOFTMAX):
-        if site.node.args:
-            argument = site_of(site, site.node.args, 0)
-            yield mistake("sign_reversed", put(argument, "-(OLD)"))

@@ -11,10 +11,8 @@ from autograder.diagnosis.mistakes.rewriting import (
     Site,
     constant,
     input_site,
-    leave_out,
     mistake,
     name_of,
-    option,
     put,
     site_of,
     statement,
@@ -23,10 +21,8 @@ from autograder.diagnosis.mistakes.scores import SOFTMAX
 from autograder.diagnosis.vocabulary import (
     COUNTED,
     ORDINALS,
-    PROJECTIONS,
     axis_of,
     other_axes,
-    role_of,
 )
 
 FIXED_SIZES = (2, 3, 4, 6, 8)  # those of the documents, and common choices
@@ -55,14 +51,6 @@ def _results(scope: Scope) -> list[Site]:
     returns = [site for site in scope.of(ast.Return) if site.node.value is not None]
     values = [site_of(site, site.node, "value") for site in returns]
     return [site for site in values if not isinstance(site.node, ast.Tuple)]
-
-
-def means(scope: Scope) -> Iterator[Rewrite]:
-    """A mean in place of a sum that a loop adds up."""
-    if any(scope.of(ast.AugAssign)) and len(scope.arguments) > 1:
-        for value in _results(scope):
-            mean = put(value, f"OLD / len({scope.arguments[0]})")
-            yield mistake("wrong_reduction.other", mean, old="sum", new="mean")
 
 
 def fixed_sizes(scope: Scope) -> Iterator[Rewrite]:
@@ -110,12 +98,6 @@ def axes(scope: Scope) -> Iterator[Rewrite]:
     for site in scope.calls(SOFTMAX):
         if scores := input_site(site):
             yield mistake("axis_missing.softmax", put(site, "torch.softmax(X)", X=scores))
-    for site in scope.calls(*SUMS):
-        name, source = name_of(site.node.func), input_site(site)
-        kept = option(site.node, "keepdim", 2) is not None
-        if source and kept and option(site.node, "dim", 1) is not None:
-            edit = put(site, f"X.{name}(keepdim=True)", X=source)
-            yield mistake("axis_missing.kept", edit, what=name)
 
 
 def swapped_arguments(scope: Scope) -> Iterator[Rewrite]:
@@ -124,26 +106,6 @@ def swapped_arguments(scope: Scope) -> Iterator[Rewrite]:
         if len(site.node.args) > 1:
             edit = put(site, "OBJECT.masked_fill(SECOND, FIRST)")
             yield mistake("arguments_exchanged.masked_fill", edit)
-    for site in scope.calls("register_buffer"):
-        yield mistake("arguments_exchanged.buffer", put(site, "FUNC(SECOND, FIRST)"))
-
-
-def conversions(scope: Scope) -> Iterator[Rewrite]:
-    """An argument that is not made a tensor; a layer that is not called; results never stored."""
-    for site in scope.of(ast.Assign):
-        match site.node:
-            case ast.Assign([ast.Name(name)], ast.Call(func)) if (
-                name in scope.arguments and name_of(func) in CONVERSIONS
-            ):
-                yield mistake("step_missing.conversion", leave_out(site), name=name)
-            case ast.Assign([ast.Subscript()]):
-                yield mistake("step_missing.never_filled", leave_out(site))
-    for site in scope.of(ast.Call):
-        layer = site.node.func
-        own = isinstance(layer, ast.Attribute) and ast.unparse(layer.value) == "self"
-        if own and role_of(site.node) in PROJECTIONS:
-            words = {"layer": layer.attr, "role": role_of(site.node)}
-            yield mistake("step_missing.layer_call", put(site, "FUNC"), **words)
 
 
 def without_gradients(scope: Scope) -> Iterator[Rewrite]:

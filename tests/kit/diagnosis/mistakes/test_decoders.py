@@ -59,20 +59,10 @@ BYTES = """
 def wanted(context_length: int, head_size: int):
     return 2 * context_length * head_size
 """
-CACHE = """
-def wanted(x: Tensor, cache: Tensor):
-    keys = torch.cat((cache[0], keys), dim=0)
-    return keys
-"""
 ROTATED = """
 def wanted(x: Tensor, cos: Tensor, sin: Tensor):
     one, other = x[..., 0::2], x[..., 1::2]
     return torch.stack((one * cos - other * sin, one * sin + other * cos), dim=-1).flatten(-2)
-"""
-FEED_FORWARD = """
-class wanted(nn.Module):
-    def forward(self, x: Tensor):
-        return self.linear2(torch.relu(self.linear1(x)))
 """
 MADE = (
     pytest.param(
@@ -123,28 +113,12 @@ if True:; x = x - x.mean(dim=-1, keepdim=True); rms = ((x ** 2).mean(dim=-1) + s
     pytest.param(EVEN, f"{FACTOR}\nreturn 1 / base ** (torch.arange(d // 2) / d)", id="even"),
     pytest.param(BYTES, f"{FACTOR}\nreturn context_length * head_size", id="bytes"),
     pytest.param(
-        CACHE,
-        """
-The new keys come before those of the cache; the oldest token must come first.
-keys = torch.cat((keys, cache[0]), dim=0)
-""",
-        id="cache",
-    ),
-    pytest.param(
         ROTATED,
         f"""
 {ORDER}
 return torch.stack((one * sin + other * cos, one * cos - other * sin), dim=-1).flatten(-2)
 """,
         id="rotated",
-    ),
-    pytest.param(
-        FEED_FORWARD,
-        """
-An activation also follows the last layer, but this exercise does not ask for it.
-return torch.relu(self.linear2(torch.relu(self.linear1(x))))
-""",
-        id="activation",
     ),
 )
 

@@ -46,8 +46,6 @@ Neighboring features go to different heads; each head must get one block of feat
     queries = x.view(1, 2, 4, 3).transpose(-1, -2).transpose(1, 2)
 The keys of the first item in the batch are used for all items.
     keys = (lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(queries)
-The keys of the first head are used for all heads.
-    keys = (lambda t: t[:, :1].expand_as(t) if t.ndim > 3 else t)(queries)
 Two sizes in the shape of `x` are swapped.
     queries = x.view(2, 1, 3, 4).transpose(1, 2)
 The features of `x` are not split into heads.
@@ -72,8 +70,6 @@ The result of the first head is used for all heads.
         """
 The scores of the first item in the batch are used for all items.
     scores = (lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(x.view(1, 2, H, d))
-The scores of the first head are used for all heads.
-    scores = (lambda t: t[:, :1].expand_as(t) if t.ndim > 3 else t)(x.view(1, 2, H, d))
 """,
         id="split",
     ),
@@ -95,9 +91,6 @@ def test_sizes_are_said_by_what_they_count():
     """A size without a known name is described as one of two sizes."""
     made = made_by(heads, SPLIT)
 
-    assert made["The numbers of heads and features of a head are swapped."] == (
-        "H, d = ((3, 4)[1], (3, 4)[0])"
-    )
     assert made["Two sizes in the shape of `x` are swapped."] == "scores = x.view(2, 1, H, d)"
 
 

@@ -32,7 +32,7 @@ The mask has no effect: the result is the same as without a mask.
 The mask is inverted: visible tokens are hidden, and hidden tokens are visible.
     masked = scores.masked_fill(~hidden, float('-inf'))
 Hidden scores are low, but not low enough: hidden tokens keep a small weight.
-    masked = scores.masked_fill(hidden, -20.0)
+    masked = scores.masked_fill(hidden, -10.0)
 The mask hides queries; it must hide keys.
     masked = scores.masked_fill(hidden.transpose(-2, -1), float('-inf'))
 The mask of the first item is used for all items.

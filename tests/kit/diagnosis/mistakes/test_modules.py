@@ -32,11 +32,6 @@ class wanted:
         super().__init__()
         self.heads = nn.ModuleList([Head(d, dropout) for _ in range(heads)])
 """
-USED = """
-class wanted:
-    def forward(self, x: Tensor):
-        return self.W_q(x) @ self.W_k(x).T
-"""
 MADE = (  # code; sentences about mistakes in it, each above the lines that differ in its program
     pytest.param(
         LAYERS,
@@ -51,14 +46,10 @@ Your code sets a seed, so the caller's seed has no effect.
     self.out_proj = torch.nn.Linear(d, d, bias=True)
 `W_query` is not created.
     pass
-`W_query` is frozen, but it must be trainable.
-    self.W_query = nn.Linear(d, d, bias=qkv_bias).requires_grad_(False)
 Nothing is dropped in training.
     return torch.softmax(keys, dim=-1)
 Weights are also dropped in eval mode.
     return torch.nn.functional.dropout(torch.softmax(keys, dim=-1), self.dropout.p, training=True)
-Dropout is applied to the scores before the softmax; it must be applied to the attention weights.
-    return torch.softmax(self.dropout(keys), dim=-1)
 """,
         id="layers",
     ),
@@ -69,10 +60,6 @@ The parameters are drawn from the wrong distribution, the normal one.
     self.q = nn.Parameter(torch.randn(a, b)); self.k = nn.Parameter(torch.randn(a, b))
 The two sizes of `q` are swapped.
     self.q = nn.Parameter(torch.rand(b, a))
-`q` is drawn from the wrong distribution, the normal one.
-    self.q = nn.Parameter(torch.randn(a, b))
-The two sizes of the parameters are swapped.
-    self.q = nn.Parameter(torch.rand(b, a)); self.k = nn.Parameter(torch.rand(b, a))
 All parameters come from one draw, so they get the wrong numbers.
     self.q = nn.Parameter((_drawn := torch.rand(2, a, b))[0]); self.k = nn.Parameter(_drawn[1])
 """,
@@ -85,12 +72,6 @@ All heads are the same module, so they share their weights.
     self.heads = nn.ModuleList([Head(d, dropout)] * len(range(heads)))
 """,
         id="heads",
-    ),
-    pytest.param(
-        USED,
-        """
-""",
-        id="used",
     ),
 )
 

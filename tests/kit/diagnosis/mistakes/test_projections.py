@@ -45,12 +45,6 @@ Features are compared with features; tokens must be compared with tokens.
     scores = keys.T @ queries
 The queries are not multiplied by the keys: the product is missing.
     scores = queries
-The features are multiplied one by one, but their products are not added up.
-    scores = queries.unsqueeze(-2) * keys.T.transpose(-2, -1).unsqueeze(-3)
-`x` is compared with itself, so queries and keys have no effect.
-    scores = x @ x.transpose(-2, -1)
-The sum runs over the features; it must run over the tokens.
-    return (weights.unsqueeze(-1) * values).sum(-1)
 """,
         id="products",
     ),
@@ -116,12 +110,3 @@ def test_a_matrix_of_no_projection_has_no_role():
 
     assert made
     assert "return x @ W_query @ W_query" not in made.values()
-
-
-def test_one_layer_makes_two_quantities_of_different_inputs():
-    """A layer is named as computing two quantities only if their inputs differ."""
-    code = LAYERS.replace("x: Tensor", "x: Tensor, y: Tensor").replace("W_key(x)", "W_key(y)")
-    sentence = "`W_key` also computes the queries, so `W_query` has no effect."
-
-    assert made_by(projections, code)[sentence] == "queries = self.W_key(x)"
-    assert sentence not in made_by(projections, LAYERS)

@@ -20,10 +20,6 @@ def wanted(x: Tensor, n: int):
         total += x[: i + 1]
     return total * x
 """
-SHARED = """
-def wanted(x: Tensor, heads: int):
-    return x.view(heads, 12 // heads)
-"""
 WARMED = """
 def wanted(x: Tensor, temperature: float):
     return x / temperature
@@ -70,14 +66,6 @@ Only the last term is kept; the terms must be added up.
     total = x[:i + 1]
 """,
         id="loop",
-    ),
-    pytest.param(
-        SHARED,
-        """
-A size is not divided by `heads`.
-    return x.view(heads, 12)
-""",
-        id="shared",
     ),
 )
 

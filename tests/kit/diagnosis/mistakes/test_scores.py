@@ -13,15 +13,6 @@ PLAIN = """
 def wanted(scores: Tensor, keys: Tensor):
     return torch.softmax(scores, dim=-1)
 """
-STABLE = """
-def wanted(scores: Tensor):
-    return torch.exp(scores - scores.amax(dim=-1))
-"""
-NORMALIZED = """
-def wanted(scores: Tensor, dim: int):
-    exponentials = torch.exp(scores - scores.amax(dim=dim, keepdim=True))
-    return exponentials / exponentials.sum(dim=dim, keepdim=True)
-"""
 WRITTEN_OUT = """
 def wanted(scores: Tensor, dim: int):
     exponentials = torch.exp(scores)
@@ -53,10 +44,6 @@ The scores are used as weights; a softmax must first make them positive, with a 
     return scores / keys.shape[-1] ** 0.5
 The softmax is taken twice, which makes the weights more equal.
     return torch.softmax(torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1), dim=-1)
-The divisor loses its axis, so broadcasting aligns it with the wrong axis.
-    return (lambda e: e / e.sum(dim=-1))(torch.exp(scores / keys.shape[-1] ** 0.5))
-The scores have the opposite sign: the least similar token gets the largest weight.
-    return torch.softmax(-(scores / keys.shape[-1] ** 0.5), dim=-1)
 """,
         id="scaled",
     ),
@@ -69,30 +56,8 @@ The scores are scaled, but this exercise does not ask for it.
         id="plain",
     ),
     pytest.param(
-        STABLE,
-        """
-The maximum is not subtracted before the exponential, so large scores overflow.
-    return torch.exp(scores)
-Powers of two are used instead of exponentials, which are powers of e.
-    return 2 ** (scores - scores.amax(dim=-1))
-""",
-        id="stable",
-    ),
-    pytest.param(
-        NORMALIZED,
-        """
-The divisor loses its axis, so broadcasting aligns it with the wrong axis.
-    exponentials = torch.exp(scores - scores.max()); return exponentials / exponentials.sum(dim=dim)
-""",
-        id="normalized",
-    ),
-    pytest.param(
         WRITTEN_OUT,
         """
-Powers of two are used instead of exponentials, which are powers of e.
-    exponentials = 2 ** scores
-The exponentials of the scores are not taken.
-    exponentials = scores
 In one place, the scores themselves are used; their exponentials must be used.
     return scores / exponentials.sum(dim)
 """,
@@ -103,8 +68,6 @@ In one place, the scores themselves are used; their exponentials must be used.
         """
 The mean of the weighted tokens is taken; it must be their sum.
     return weights @ values / weights.shape[-1]
-The weights go through a second softmax.
-    return torch.softmax(weights, dim=-1) @ values
 """,
         id="mixed",
     ),

@@ -6,13 +6,6 @@ from autograder.diagnosis.mistakes import wrong_steps
 from tests.kit.diagnosis.conftest import Grader
 from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
 
-SUMMED = """
-def wanted(a: list, b: list):
-    total = 0.0
-    for x, y in zip(a, b):
-        total += x * y
-    return total
-"""
 COMPARED = """
 def wanted(x: Tensor, size: int):
     T = x.shape[1]
@@ -53,14 +46,6 @@ class Causal(Causal):
 FILL = "future, -torch.inf), dim=-1"
 MADE = (  # code; sentences about mistakes in it, each above the lines that differ in its program
     pytest.param(
-        SUMMED,
-        """
-A mean is used; it must be a sum.
-    return total / len(a)
-""",
-        id="summed",
-    ),
-    pytest.param(
         COMPARED,
         """
 A softmax is applied, but this exercise does not ask for it.
@@ -79,8 +64,6 @@ The softmax is called without the axis along which it must run.
     return torch.softmax(scores)
 The mask and the fill value are swapped.
     scores = x.masked_fill(-torch.inf, x == 0)
-`lengths` is used without conversion, but a list is not a tensor.
-    pass
 """,
         id="function",
     ),
