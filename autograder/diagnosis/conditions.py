@@ -22,7 +22,6 @@ ABOUT: Final[Mapping[str, Callable[[WrittenCode, str], bool]]] = {
     "returns": lambda code, name: any(getattr(one, "id", "") == name for one in code.returned),
     "omits the axis of": lambda code, name: name in code.calls_without_axis,
     "passes": lambda code, name: name in code.keywords,
-    "passes once": lambda code, name: name in code.passed_once,
     "reads the axis": lambda code, ordinal: code.reads_axis(ordinal),
     "computes": lambda code, names: code.computes(*names.split(" from ")),
     "multiplies": lambda code, factors: _multiplies(code, *factors.split(" by ")),
@@ -30,7 +29,6 @@ ABOUT: Final[Mapping[str, Callable[[WrittenCode, str], bool]]] = {
     "takes a": lambda code, what: f"takes a {what}" in code.operations,
     "may take a": lambda code, what: bool(BY_HAND[what] & code.operations),
     "writes": lambda code, words: _writes(code, *words.split()),
-    "takes a tensor as": lambda code, name: name in code.tensors,
 }
 # The operations that may compute a reduction.
 BY_HAND: Final[Mapping[str, frozenset[str]]] = {

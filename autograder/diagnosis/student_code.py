@@ -271,20 +271,6 @@ class WrittenCode:
         """The names of the keyword arguments that calls pass."""
         return frozenset(each.arg or "" for each in self._nodes if isinstance(each, ast.keyword))
 
-    @cached_property
-    def passed_once(self) -> frozenset[str]:
-        """The names that a call of a library or a method passes once, such as a single size."""
-        calls = [each for each in self._nodes if isinstance(each, ast.Call)]
-        given = (each.args for each in calls if isinstance(each.func, ast.Attribute))
-        counts = (Counter(map(name_of, args)) for args in given)
-        return frozenset(name for count in counts for name in count if count[name] == 1)
-
-    @cached_property
-    def tensors(self) -> frozenset[str]:
-        """The arguments that are tensors, as far as their annotations say."""
-        every = (each for each in self._nodes if isinstance(each, ast.arg))
-        return frozenset(each.arg for each in every if _may_be_tensor(each.annotation))
-
     def reads_axis(self, ordinal: str) -> bool:
         """Whether the size of an axis may be read: by its number, or with all others."""
         sizes = [each for each in self._nodes if isinstance(each, ast.Subscript | ast.Call)]
@@ -488,10 +474,6 @@ def _is_along_last(call: ast.Call) -> bool:
     """Whether a call gives -1 as the axis."""
     axes = [each.value for each in call.keywords if each.arg in {"dim", "axis"}]
     return any(-1 in _whole_number(each) for each in (*axes, *call.args))
-
-
-def _may_be_tensor(annotation: ast.expr | None) -> bool:
-    return annotation is None or "Tensor" in map(name_of, ast.walk(annotation))
 
 
 def _is_library(node: ast.expr) -> bool:

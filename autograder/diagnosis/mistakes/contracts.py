@@ -14,6 +14,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     is_module,
     leave_out,
     mistake,
+    mistakes,
     name_of,
     put,
     site_of,
@@ -22,14 +23,7 @@ from autograder.diagnosis.vocabulary import ORDINALS, PROJECTIONS, role_of
 
 DRAWS = ("rand", "randn")
 
-COMMON_SIZES = (3, 4, 8, 16)
-
-COMPARISONS: dict[type[ast.cmpop], tuple[str, ...]] = {
-    ast.Lt: ("<=",),
-    ast.LtE: ("<",),
-    ast.Gt: (">=",),
-    ast.GtE: (">",),
-}
+COMPARISONS = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">"}
 
 BOUNDS = (  # of a slice
     ("lower", "OLD - 1", "boundary.begins_early"),
@@ -54,65 +48,64 @@ COUNTS = {  # the mistakes of `OTHER_COUNTS`, in their order
 
 OTHER_COUNTS = ("FUNC(1, FIRST)", "FUNC(FIRST - 1)", "FUNC(1, FIRST + 1)")
 
-IN_PLACE: dict[type[ast.operator], str] = {
-    ast.Div: "div_",
-    ast.Mult: "mul_",
-    ast.Sub: "sub_",
-    ast.Add: "add_",
-}
+IN_PLACE = {ast.Div: "div_", ast.Mult: "mul_", ast.Sub: "sub_", ast.Add: "add_"}
+
+FIXED_SIZES = (2, 3, 4, 6, 8)  # those of the documents, and common choices
+
+FIXED_SHARES = (0.5, 0.1, 0.2)
+
+FIXED_AXES = (-1, 0, 1)
+
+DTYPES = ("float64", "float32", "int64", "bool")
+
+
+TURNED = (
+    ("OLD.transpose(-2, -1)", "transposed.last_two"),
+    ("OLD.transpose(0, 1)", "transposed.first_two"),
+)
 
 
 def results(scope: Scope) -> Iterator[Rewrite]:
     """The wrong result: an earlier step, several values, another dtype, no gradients."""
     if scope.is_constructor:
         return
-    for site in scope.of(ast.Return):
-        value = site.node.value
-        if value is None:
-            continue
-        make = partial(put, site_of(site, site.node, "value"))
-        final = role_of(value)
+    for site in scope.results:
+        make, final = partial(put, site), role_of(site.node)
         for role, name in scope.by_role.items():
             if role not in {final, "mask"} and name not in scope.tensors:
                 yield mistake("wrong_return.earlier", make(name), role=role)
                 yield mistake("wrong_return.as_well", make(f"(OLD, {name})"), role=role)
         for name in scope.tensors:
             yield mistake("wrong_return.argument", make(name), name=name)
-        for dtype in ("float64", "float32", "int64", "bool"):
+        for dtype in DTYPES:
             yield mistake("dtype.other", make(f"OLD.to(torch.{dtype})"), "dtype", dtype=dtype)
         yield mistake("detached.result", make("OLD.detach()"), "result")
 
 
 def forms(scope: Scope) -> Iterator[Rewrite]:
     """The wrong form of the result: True and False swapped, several results in another order."""
-    for site in scope.of(ast.Return):
-        value = site.node.value
-        make = partial(put, site_of(site, site.node, "value"))
-        if isinstance(value, ast.Compare):
+    for site in scope.results:
+        make = partial(put, site)
+        if isinstance(site.node, ast.Compare):
             yield mistake("mask_inverted.booleans", make("~(OLD)"))
-        for first, second in combinations(range(_length(value)), 2):
-            order = list(range(_length(value)))
+        count = len(site.node.elts) if isinstance(site.node, ast.Tuple) else 0
+        for first, second in combinations(range(count), 2):
+            order = list(range(count))
             order[first], order[second] = order[second], order[first]
             text = f"({', '.join(f'OLD[{index}]' for index in order)})"
             one, other = ORDINALS[first], ORDINALS[second]
             yield mistake("wrong_return.order", make(text), one=one, other=other)
 
 
-def _length(value: ast.expr | None) -> int:
-    return len(value.elts) if isinstance(value, ast.Tuple) else 0
-
-
 def graph(scope: Scope) -> Iterator[Rewrite]:
     """A quantity that is detached from the graph on its way to the result."""
     if scope.is_constructor:
         return
-    for site in scope.of(ast.Assign):
-        role = role_of(site.node.targets[0])
-        if role == "scores" and "weights" in scope.by_role:
-            role = "weights"  # which depend on nothing else
+    for role, value in scope.quantities:
         if role and role != "mask":
-            edit = put(site_of(site, site.node, "value"), "OLD.detach()")
-            yield mistake("detached.quantity", edit, role=role)
+            only_weights = role == "scores" and "weights" in scope.by_role  # depend on them
+            words = {"role": "weights" if only_weights else role}
+            yield mistake("detached.quantity", put(value, "OLD.detach()"), **words)
     for site in scope.of(ast.BinOp):
         if isinstance(site.node.op, ast.Div | ast.Sub) and isinstance(site.node.right, ast.Call):
             divides = isinstance(site.node.op, ast.Div)
@@ -122,15 +115,11 @@ def graph(scope: Scope) -> Iterator[Rewrite]:
 
 def arguments(scope: Scope) -> Iterator[Rewrite]:
     """Arguments that have no effect."""
-    defaults = scope.node.args.defaults
-    names = [arg.arg for arg in scope.node.args.args][len(scope.node.args.args) - len(defaults) :]
-    for name, default in zip(names, defaults, strict=True):
-        if not isinstance(default, ast.Constant):
-            continue
-        loads = [site for site in scope.of(ast.Name) if site.node.id == name]
-        for value in (default.value, *_other_values(default.value)):
-            if loads and default.value is not None:
-                edits = [constant(site, value) for site in loads]
+    for name, default in zip(scope.optional, scope.node.args.defaults, strict=True):
+        own = default.value if isinstance(default, ast.Constant) else None
+        for value in (own, *_other_values(own)) if own is not None else ():
+            edits = [constant(site, value) for site in scope.loads(name)]
+            if edits:
                 group = f"{name} is {value}"
                 yield mistake("argument_ignored.constant", edits, group, name=name)
     yield from _handed_on(scope)
@@ -153,14 +142,12 @@ def _handed_on(scope: Scope) -> Iterator[Rewrite]:
             last = args[-count]
             if not isinstance(last, ast.Name) or last.id not in scope.arguments:
                 break
-            less = Edit(site, partial(_with_fewer, count))
-            rest = {ast.unparse(one) for one in args[:-count]}
-            key = "wrong_size.one_for_two" if last.id in rest else "argument_ignored.not_passed"
-            yield mistake(key, less, name=last.id)
+            if last.id not in map(ast.unparse, args[:-count]):  # a size that is passed twice
+                less = Edit(site, partial(_with_fewer, count))
+                yield mistake("argument_ignored.not_passed", less, name=last.id)
     for name in scope.numbers:
-        loads = [site for site in scope.of(ast.Name) if site.node.id == name]
-        if scope.is_constructor and "dropout" in name and loads and not any(scope.calls("Dropout")):
-            edits = [constant(site, 0.0) for site in loads]
+        edits = [constant(site, 0.0) for site in scope.loads(name)]
+        if scope.is_constructor and "dropout" in name and edits and not any(scope.calls("Dropout")):
             yield mistake("argument_ignored.dropout", edits, "nothing is dropped", name=name)
 
 
@@ -179,16 +166,11 @@ def _other_values(value: object) -> tuple[object, ...]:
     return ()
 
 
-def _other_sizes(value: object) -> tuple[object, ...]:
-    return COMMON_SIZES if isinstance(value, int) and not isinstance(value, bool) else ()
-
-
 def limits(scope: Scope) -> Iterator[Rewrite]:
     """Comparisons that are off by one."""
     for site in scope.of(ast.Compare):
-        if len(site.node.ops) != 1:
-            continue
-        for symbol in COMPARISONS.get(type(site.node.ops[0]), ()):
+        symbol = COMPARISONS.get(type(site.node.ops[0]))
+        if len(site.node.ops) == 1 and symbol:
             yield mistake("boundary.limit", put(site, f"LEFT {symbol} RIGHT"))
 
 
@@ -200,19 +182,12 @@ def positions(scope: Scope) -> Iterator[Rewrite]:
         for part, text, key in BOUNDS:
             if getattr(site.node, part) is not None:
                 yield mistake(key, put(site_of(site, site.node, part), text))
-        yield from _other_parts(site) if id(site.node) not in of_masks else ()
+        if site.node.lower is None and site.node.upper and id(site.node) not in of_masks:
+            yield from mistakes(partial(put, site, UPPER=site.node.upper), PARTS_OF_A_SLICE)
     for site in scope.calls(*COUNTS):
-        for text, key in zip(OTHER_COUNTS, COUNTS[name_of(site.node.func)], strict=True):
-            if len(site.node.args) == 1:
-                yield mistake(key, put(site, text))
-
-
-def _other_parts(site: Site) -> Iterator[Rewrite]:
-    """Another part of the sliced tensor: the rest, all of it, or its last entries."""
-    part = site.node
-    if part.lower is None and part.upper is not None:
-        for text, key in PARTS_OF_A_SLICE:
-            yield mistake(key, put(site, text, UPPER=part.upper))
+        if len(site.node.args) == 1:
+            keys = COUNTS[name_of(site.node.func)]
+            yield from mistakes(partial(put, site), zip(OTHER_COUNTS, keys, strict=True))
 
 
 def optional_arguments(scope: Scope) -> Iterator[Rewrite]:
@@ -311,13 +286,7 @@ def forms_of_results(scope: Scope) -> Iterator[Rewrite]:
     """Nothing is returned, or the result with other axes."""
     if scope.is_constructor:
         return
-    for site in scope.of(ast.Return):
-        if site.node.value is None:
-            continue
-        make = partial(put, site_of(site, site.node, "value"))
-        yield mistake("nothing_returned", make("None"))
-        if isinstance(site.node.value, ast.Tuple):
-            continue
-        edit, group = make("OLD.transpose(-2, -1)"), "transposed result"
-        yield mistake("transposed.last_two", edit, group)
-        yield mistake("transposed.first_two", make("OLD.transpose(0, 1)"), group)
+    for site in scope.results:
+        yield mistake("nothing_returned", put(site, "None"))
+        if not isinstance(site.node, ast.Tuple):
+            yield from mistakes(partial(put, site), TURNED, "transposed result")

@@ -11,6 +11,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     before,
     input_site,
     mistake,
+    mistakes,
     name_of,
     option,
     put,
@@ -114,8 +115,7 @@ def heads(scope: Scope) -> Iterator[Rewrite]:
             edit = put(site, f"torch.cat(H, dim={axis})", H=parts)
             words = {"axis": ORDINALS[axis], "right": axis_of(dim)}
             yield mistake("concat_axis.other_axis", edit, "concat_axis", **words)
-        for text, key in TOGETHER:
-            yield mistake(key, put(site, text, H=parts, D=dim))
+        yield from mistakes(partial(put, site, H=parts, D=dim), TOGETHER)
 
 
 def new_shapes(scope: Scope) -> Iterator[Rewrite]:
@@ -132,8 +132,7 @@ def new_shapes(scope: Scope) -> Iterator[Rewrite]:
             edit = Edit(site, partial(swapped, first))
             yield mistake(key, edit, of=of, one=one, other=other)
         if _is_product(call):
-            for text, key in JOINED:
-                yield mistake(key, put(site, text))
+            yield from mistakes(partial(put, site), JOINED)
         else:
             yield mistake("heads_mixed.not_cut", put(site, "OBJECT"), of=of)
 

@@ -10,6 +10,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     Site,
     input_site,
     mistake,
+    mistakes,
     name_of,
     option,
     put,
@@ -22,15 +23,20 @@ TRIANGLES = ("tril", "triu")
 
 HIDES_ALL = {"softmax_axis", "mask_shifted", "mask_inverted", "mask_axis"}
 
-HIDING = ("float('-inf')", "-1e9")  # where a row is hidden altogether, they show different things
+INVERTED = (  # where a row is hidden altogether, they show different things
+    ("X.masked_fill(~(M), float('-inf'))", "mask_inverted"),
+    ("X.masked_fill(~(M), -1e9)", "mask_inverted"),
+)
 
-FILLS = {
-    "-10.0": "mask_fill.low",
-    "0.0": "mask_fill.zero",
-    "1e9": "mask_fill.large",
-    "-1.0": "mask_fill.small_negative",
-    "float('inf')": "mask_fill.infinity",
-}
+FILLS = (
+    ("X.masked_fill(M, -10.0)", "mask_fill.low"),
+    ("X.masked_fill(M, 0.0)", "mask_fill.zero"),
+    ("X.masked_fill(M, 1e9)", "mask_fill.large"),
+    ("X.masked_fill(M, -1.0)", "mask_fill.small_negative"),
+    ("X.masked_fill(M, float('inf'))", "mask_fill.infinity"),
+    ("X + A", "mask_fill.added"),
+    ("X + (M) * float('-inf')", "mask_fill.times_infinity"),
+)
 
 SHIFTS = (  # of the diagonal of a lower triangle
     (1, "mask_shifted.one_later"),
@@ -54,16 +60,11 @@ def mask(scope: Scope) -> Iterator[Rewrite]:
         scores, hidden = input_site(site), option(site.node, "mask", 1)
         if scores is None or hidden is None or _fills_with_a_variable(site.node):
             continue
-        fill = partial(put, site, X=scores, M=hidden)
-        yield mistake("mask_missing", fill("X"))
-        for value in HIDING:
-            text = f"X.masked_fill(~(M), {value})"
-            yield mistake("mask_inverted", fill(text), "mask_inverted")
-        for value, key in FILLS.items():
-            yield mistake(key, fill(f"X.masked_fill(M, {value})"))
         added = hidden.left if isinstance(hidden, ast.Compare) else hidden
-        yield mistake("mask_fill.added", put(site, "X + A", X=scores, A=added))
-        yield mistake("mask_fill.times_infinity", fill("X + (M) * float('-inf')"))
+        fill = partial(put, site, X=scores, M=hidden, A=added)
+        yield mistake("mask_missing", fill("X"))
+        yield from mistakes(fill, INVERTED, "mask_inverted")
+        yield from mistakes(fill, FILLS)
         turned = fill("X.masked_fill((M).transpose(-2, -1), float('-inf'))")
         yield mistake("mask_axis", turned, "mask_inverted")  # of a triangle it is the other
         yield mistake("batch_mixed.mask", fill("X.masked_fill((M)[:1], float('-inf'))"))

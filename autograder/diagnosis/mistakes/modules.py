@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import permutations
 
 from autograder.diagnosis.mistakes.rewriting import (
@@ -10,6 +11,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     Scope,
     Site,
     before,
+    expression,
     is_module,
     leave_out,
     mistake,
@@ -17,8 +19,8 @@ from autograder.diagnosis.mistakes.rewriting import (
     put,
     restate,
     site_of,
+    swapped,
 )
-from autograder.diagnosis.vocabulary import role_of
 
 SEEDS = (0, 1, 42, 123, 789, 1337)  # those of the documents, and common choices
 
@@ -27,6 +29,12 @@ DRAWS = ("rand", "randn")
 CREATES = ("Linear", "Parameter", *DRAWS, "draw")
 
 MAX_ORDERED = 3  # more have too many orders; then only pairs are swapped
+
+OTHER_DRAWS = (  # in the place of a function that draws
+    ("OTHER", "distribution.other"),
+    ("torch.zeros", "distribution.zeros"),
+    ("(lambda *s: 0.02 * torch.randn(*s))", "distribution.narrow"),
+)
 
 NAMES = {"rand": "uniform", "randn": "normal"}
 
@@ -43,12 +51,14 @@ BUFFERS = (  # in the place of a buffer V
     ("torch.nn.Parameter(V, requires_grad=False)", "parameter_kind.buffer_frozen"),
 )
 
+DROPPED = ("result", "queries", "keys", "values", "context vectors", "scores")
+
 DRAWN = ("rand", "randn", "draw")
 
 
 def order(scope: Scope) -> Iterator[Rewrite]:
     """Parameters that are created in another order."""
-    created = [site for site in scope.of(ast.Assign) if _creates(site.node.value)]
+    created = [site for site in scope.of(ast.Assign) if _makes(site.node.value)]
     created = [site for site in created if site.holder is scope.node.body and _drawn_name(site)]
     names = [_drawn_name(site) for site in created]
     for wanted in _orders(len(created)):
@@ -72,9 +82,10 @@ def _orders(count: int) -> Iterator[Sequence[int]]:
             yield one
 
 
-def _creates(value: ast.expr) -> bool:
+def _makes(value: ast.expr, names: Sequence[str] = CREATES) -> bool:
+    """Whether *value* contains a call of one of *names*."""
     return any(
-        isinstance(node, ast.Call) and name_of(node.func) in CREATES for node in ast.walk(value)
+        isinstance(node, ast.Call) and name_of(node.func) in names for node in ast.walk(value)
     )
 
 
@@ -86,17 +97,12 @@ def _drawn_name(site: Site) -> str:
 def draws(scope: Scope) -> Iterator[Rewrite]:
     """Parameters that are drawn from another distribution, in other shapes, or by another seed."""
     for name, other in (DRAWS, DRAWS[::-1]):
-        sites = list(scope.of(ast.Attribute))
-        found = [site for site in sites if site.node.attr == name and is_module(site.node.value)]
-        for text, key in (
-            (f"torch.{other}", "distribution.other"),
-            ("torch.zeros", "distribution.zeros"),
-            ("(lambda *s: 0.02 * torch.randn(*s))", "distribution.narrow"),
-        ):
-            if found:
-                edits = [put(site, text) for site in found]
-                yield mistake(key, edits, other=NAMES[other])
-    if scope.is_constructor or any(map(_creates, scope.locals.values())):
+        sites = (site for site in scope.of(ast.Attribute) if site.node.attr == name)
+        found = [site for site in sites if is_module(site.node.value)]
+        for text, key in OTHER_DRAWS if found else ():
+            edits = [put(site, text, OTHER=expression(f"torch.{other}")) for site in found]
+            yield mistake(key, edits, other=NAMES[other])
+    if scope.is_constructor or any(map(_makes, scope.locals.values())):
         first = scope.after_super if scope.is_constructor else scope.start
         for seed in SEEDS:
             edit = before(first, f"torch.default_generator.manual_seed({seed})")
@@ -108,33 +114,32 @@ def kinds_of_parameters(scope: Scope) -> Iterator[Rewrite]:
     parameters = list(scope.calls("Parameter"))
     if parameters:
         frozen = any(
-            keyword.arg == "requires_grad" for site in parameters for keyword in site.node.keywords
+            one.arg == "requires_grad" for site in parameters for one in site.node.keywords
         )
         key = "parameter_kind.trained" if frozen else "parameter_kind.frozen"
         text = f"torch.nn.Parameter(FIRST, requires_grad={frozen})"
         yield mistake(key, [put(site, text) for site in parameters])
         yield mistake("parameter_kind.plain", [put(site, "FIRST") for site in parameters])
-    for site in scope.of(ast.Expr):
-        call = site.node.value
-        if isinstance(call, ast.Call) and name_of(call.func) == "register_buffer":
-            first, value = call.args
-            name = first.value if isinstance(first, ast.Constant) else ""
-            if not isinstance(name, str) or not name:
-                continue
-            for text, key in BUFFERS:
-                edit = restate(site, f"self.{name} = {text}", V=value)
-                yield mistake(key, edit, name=name)
-    yield from _modules(scope)
-
-
-def _modules(scope: Scope) -> Iterator[Rewrite]:
-    """Modules that torch does not find, or that are one and the same."""
+    for site, name, value in _buffers(scope):
+        for text, key in BUFFERS:
+            edit = restate(site, f"self.{name} = {text}", V=value)
+            yield mistake(key, edit, name=name)
     for site in scope.calls("ModuleList"):
         yield mistake("parameter_kind.heads", put(site, "FIRST"))
     for site in scope.of(ast.ListComp):
         if scope.is_constructor:
             same = put(site, "[E] * len(R)", E=site.node.elt, R=site.node.generators[0].iter)
             yield mistake("heads_repeated.module", same)
+
+
+def _buffers(scope: Scope) -> Iterator[tuple[Site, str, ast.expr]]:
+    """Yield the statements that register a buffer, each with its name and its value."""
+    for site in scope.of(ast.Expr):
+        match site.node.value:
+            case ast.Call(func, [ast.Constant(str(name)), value]) if (
+                name_of(func) == "register_buffer"
+            ):
+                yield site, name, value
 
 
 def biases_and_sizes(scope: Scope) -> Iterator[Rewrite]:
@@ -177,35 +182,19 @@ def _layer_name(scope: Scope, site: Site) -> str:
 
 def dropout(scope: Scope) -> Iterator[Rewrite]:
     """Dropout: missing, always on, on something else, or without the new scale."""
-    for site in scope.of(ast.Call):
+    for site in scope.of(ast.Call) if not scope.is_constructor else ():
         call = site.node
         if "dropout" not in name_of(call.func).lower() or not call.args:
-            continue
-        if scope.is_constructor:
             continue
         drop = put(site, "FIRST")
         yield mistake("dropout_missing", drop, "nothing is dropped")
         again = f"torch.nn.functional.dropout(FIRST, {ast.unparse(call.func)}.p, training=True)"
         yield mistake("dropout_always", put(site, again))
-        yield from _misplaced(scope, call, drop)
-
-
-def _misplaced(scope: Scope, call: ast.Call, drop: Edit) -> Iterator[Rewrite]:
-    for place, key, role in _places(scope):
-        edits = (drop, put(place, "DROP(OLD)", DROP=call.func))
-        yield mistake(key, edits, f"dropout on {role}", role=role)
-
-
-def _places(scope: Scope) -> Iterator[tuple[Site, str, str]]:
-    """Yield the other quantities that dropout may be applied to."""
-    for result in scope.of(ast.Return):
-        if result.node.value is not None:
-            place = site_of(result, result.node, "value")
-            yield place, "dropout_misplaced.result", "result"
-    for step in scope.of(ast.Assign):
-        role = role_of(step.node.targets[0])
-        if role in {"queries", "keys", "values", "context vectors", "scores"}:
-            yield site_of(step, step.node, "value"), "dropout_misplaced.quantity", role
+        for role, place in [*(("result", one) for one in scope.results), *scope.quantities]:
+            key = "dropout_misplaced.result" if role == "result" else "dropout_misplaced.quantity"
+            edits = (drop, put(place, "DROP(OLD)", DROP=call.func))
+            if role in DROPPED:
+                yield mistake(key, edits, f"dropout on {role}", role=role)
 
 
 def missing(scope: Scope) -> Iterator[Rewrite]:
@@ -217,47 +206,29 @@ def missing(scope: Scope) -> Iterator[Rewrite]:
         for other in sorted(names - {name}):
             edit = restate(site, f"self.{other} = NEW", NEW=site.node.value)
             yield mistake("parameter_missing.set_twice", edit, name=name, other=other)
-    for site in scope.of(ast.Expr):
-        if scope.is_constructor and name_of(getattr(site.node.value, "func", site.node.value)) == (
-            "register_buffer"
-        ):
-            name = ast.literal_eval(site.node.value.args[0])
-            yield mistake("parameter_missing.buffer", leave_out(site), name=name)
+    for site, name, _ in _buffers(scope):
+        yield mistake("parameter_missing.buffer", leave_out(site), name=name)
 
 
 def _created(scope: Scope) -> list[tuple[str, Site]]:
     """List the parameters, layers and modules that the constructor sets, by name."""
-    found = []
-    for site in scope.of(ast.Assign):
-        target, calls = site.node.targets[0], ast.walk(site.node.value)
-        makes = any(isinstance(one, ast.Call) and _is_made(one) for one in calls)
-        if isinstance(target, ast.Attribute) and makes:
-            found.append((target.attr, site))
-    return found
-
-
-def _is_made(call: ast.Call) -> bool:
-    return name_of(call.func) in {*CREATES, "Dropout", "ModuleList"}
+    assigned = [(site.node.targets[0], site) for site in scope.of(ast.Assign)]
+    return [
+        (target.attr, site)
+        for target, site in assigned
+        if isinstance(target, ast.Attribute)
+        and _makes(site.node.value, (*CREATES, "Dropout", "ModuleList"))
+    ]
 
 
 def single(scope: Scope) -> Iterator[Rewrite]:
     """One parameter or layer with swapped sizes."""
-    for name, site in _drawn(scope):
+    for site in (one for one in scope.of(ast.Assign) if _makes(one.node.value)):
         inside = {id(node) for node in ast.walk(site.node.value)}
         for part in scope.calls("Linear", *DRAWN):
             if id(part.node) in inside and len(part.node.args) > 1:
-                rest = "".join(
-                    f", {one.arg}={ast.unparse(one.value)}" for one in part.node.keywords
-                )
-                edit = put(part, f"FUNC(SECOND, FIRST{rest})")
+                edit, name = Edit(part, partial(swapped, 0)), name_of(site.node.targets[0])
                 yield mistake("wrong_size.parameter", edit, name=name)
-
-
-def _drawn(scope: Scope) -> Iterator[tuple[str, Site]]:
-    for site in scope.of(ast.Assign):
-        calls = (one for one in ast.walk(site.node.value) if isinstance(one, ast.Call))
-        if any(name_of(one.func) in CREATES for one in calls):
-            yield name_of(site.node.targets[0]), site
 
 
 def all_drawn(scope: Scope) -> Iterator[Rewrite]:
@@ -265,8 +236,8 @@ def all_drawn(scope: Scope) -> Iterator[Rewrite]:
     sites = [site for site in scope.calls(*DRAWN) if site.node.args]
     if len(sites) > 1:
         count = len(sites)
-        shape = ", ".join(map(ast.unparse, sites[0].node.args))
-        shape = shape if len(sites[0].node.args) > 1 else f"*{shape}"
+        sizes = [*map(ast.unparse, sites[0].node.args)]
+        shape = ", ".join(sizes) if len(sizes) > 1 else f"*{sizes[0]}"
         first = f"(_drawn := FUNC({count}, {shape}))[0]"
         texts = [first, *(f"_drawn[{index}]" for index in range(1, count))]
         edits = [put(site, text) for site, text in zip(sites, texts, strict=True)]

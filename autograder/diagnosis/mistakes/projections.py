@@ -134,7 +134,8 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
     """A layer that is skipped or swapped with another one, or that gets the wrong input."""
     if scope.is_constructor or scope.owner is None:
         return
-    found = [site for site in _uses_of_layers(scope) if role_of(site.node) in PROJECTIONS]
+    uses = (site for site in scope.of(ast.Attribute) if ast.unparse(site.node.value) == "self")
+    found = [site for site in uses if role_of(site.node) in PROJECTIONS]
     for one, other in combinations(found, 2):
         roles = role_of(one.node), role_of(other.node)
         if roles[0] != roles[1]:
@@ -150,7 +151,6 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
             if role in PROJECTIONS:
                 key, group = "projection_missing.layer", f"inputs for {role}"
             yield mistake(key, put(site, "FIRST"), group, layer=name, role=role)
-    yield from _other_inputs(scope)
 
 
 def _exchange(edits: Sequence[Edit], one: str, other: str) -> Rewrite:
@@ -161,25 +161,22 @@ def _exchange(edits: Sequence[Edit], one: str, other: str) -> Rewrite:
     return mistake("projection_exchanged.quantities", edits, group, one=one, other=other)
 
 
-def _other_inputs(scope: Scope) -> Iterator[Rewrite]:
-    """Another argument goes into a projection."""
+def other_inputs(scope: Scope) -> Iterator[Rewrite]:
+    """Another argument goes into a step of a module."""
     tensors = [name for name in scope.tensors if name not in scope.optional]
-    for site in scope.of(ast.Name):
-        if site.node.id not in tensors or not isinstance(site.node.ctx, ast.Load):
-            continue
-        for name in tensors:
-            right = site.node.id
-            if name != right:
-                group = f"operand_repeated {name} {right}"
-                edit = put(site, name)
-                yield mistake("operand_repeated.argument", edit, group, name=name, right=right)
+    in_module = scope.owner is not None and not scope.is_constructor
+    for site in scope.loads(*tensors) if in_module else ():
+        right = site.node.id
+        for name in (one for one in tensors if one != right):
+            group = f"operand_repeated {name} {right}"
+            edit = put(site, name)
+            yield mistake("operand_repeated.argument", edit, group, name=name, right=right)
 
 
 def inputs(scope: Scope) -> Iterator[Rewrite]:
     """Two arguments that are swapped everywhere."""
     for one, other in combinations(scope.tensors, 2):
-        sites = [site for site in scope.of(ast.Name) if site.node.id in {one, other}]
-        sites = [site for site in sites if isinstance(site.node.ctx, ast.Load)]
+        sites = scope.loads(one, other)
         edits = [put(site, other if site.node.id == one else one) for site in sites]
         if {site.node.id for site in sites} == {one, other}:
             roles = [role_of(ast.Name(name)) for name in (one, other)]
@@ -187,12 +184,6 @@ def inputs(scope: Scope) -> Iterator[Rewrite]:
                 yield _exchange(edits, *roles)
             else:
                 yield mistake("projection_exchanged.names", edits, one=one, other=other)
-
-
-def _uses_of_layers(scope: Scope) -> Iterator[Site]:
-    for site in scope.of(ast.Attribute):
-        if ast.unparse(site.node.value) == "self" and isinstance(site.node.ctx, ast.Load):
-            yield site
 
 
 def call_arguments(scope: Scope) -> Iterator[Rewrite]:
@@ -212,12 +203,8 @@ def call_arguments(scope: Scope) -> Iterator[Rewrite]:
 def one_source(scope: Scope) -> Iterator[Rewrite]:
     """One argument that is used in place of all the others."""
     names = [name for name in scope.tensors if name not in scope.optional]
-    sites = [site for site in scope.of(ast.Name) if site.node.id in names[1:]]
-    sites = [site for site in sites if isinstance(site.node.ctx, ast.Load)]
+    sites = scope.loads(*names[1:])
     if len(names) > 1 and len({site.node.id for site in sites}) > 1:
         edits: list[Edit] = [put(site, names[0]) for site in sites]
-        yield mistake("operand_repeated.all", edits, name=names[0], names=_listed(names[1:]))
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join(f"`{name}`" for name in names)
+        listed = " and ".join(f"`{name}`" for name in names[1:])
+        yield mistake("operand_repeated.all", edits, name=names[0], names=listed)

@@ -1,7 +1,7 @@
 """Describes mistakes as edits of the syntax tree of an exercise."""
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -108,6 +108,13 @@ def mistake(key: str, edits: Edit | Sequence[Edit], group: str = "", **words: ob
     """Make a rewrite with the sentences that ``kinds.toml`` has at *key*, filled with *words*."""
     edits = (edits,) if isinstance(edits, Edit) else tuple(edits)
     return Rewrite(key, {name: str(word) for name, word in words.items()}, edits, group)
+
+
+def mistakes(
+    make: Callable[[str], Edit], table: Iterable[tuple[str, str]], group: str = "", **words: object
+) -> Iterator[Rewrite]:
+    """Make a rewrite of each template with a key in *table*."""
+    return (mistake(key, make(text), group, **words) for text, key in table)
 
 
 def expression(template: str, **parts: Any) -> Any:
@@ -297,6 +304,20 @@ class Scope:
                 found.setdefault(role, name)
         return found
 
+    @cached_property
+    def results(self) -> list[Site]:
+        """The places of the values that it returns."""
+        returns = [site for site in self.of(ast.Return) if site.node.value is not None]
+        return [site_of(site, site.node, "value") for site in returns]
+
+    @cached_property
+    def quantities(self) -> list[tuple[str, Site]]:
+        """The role of each target of an assignment, and the place of its value."""
+        return [
+            (role_of(site.node.targets[0]), site_of(site, site.node, "value"))
+            for site in self.of(ast.Assign)
+        ]
+
     @property
     def argument_names(self) -> frozenset[str]:
         """The names of the arguments of this method and of the others of its class."""
@@ -321,6 +342,11 @@ class Scope:
     def calls(self, *names: str) -> Iterator[Site]:
         """Yield the places of calls of a function or method with one of *names*."""
         return (site for site in self.of(ast.Call) if name_of(site.node.func) in names)
+
+    def loads(self, *names: str) -> list[Site]:
+        """List the places that read a variable with one of *names*."""
+        found = (site for site in self.of(ast.Name) if site.node.id in names)
+        return [site for site in found if isinstance(site.node.ctx, ast.Load)]
 
     def phrase(self, node: ast.expr | None) -> str:
         """Name *node* by its role, or by the argument that it is."""

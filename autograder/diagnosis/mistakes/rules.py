@@ -12,7 +12,6 @@ from autograder.diagnosis.mistakes import (
     projections,
     reductions,
     scores,
-    slips,
     wrong_steps,
 )
 from autograder.diagnosis.mistakes.rewriting import Rewrite, Scope
@@ -33,6 +32,7 @@ RULES: Final[tuple[Callable[[Scope], Iterator[Rewrite]], ...]] = (
     projections.products,
     projections.projections,
     projections.layers,
+    projections.other_inputs,
     projections.inputs,
     heads.axes,
     heads.heads,
@@ -68,6 +68,6 @@ RULES: Final[tuple[Callable[[Scope], Iterator[Rewrite]], ...]] = (
     wrong_steps.axes,
     wrong_steps.swapped_arguments,
     wrong_steps.without_gradients,
-    slips.returns_in_loops,
-    slips.skipped_rounds,
+    wrong_steps.returns_in_loops,
+    wrong_steps.skipped_rounds,
 )

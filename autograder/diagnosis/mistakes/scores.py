@@ -7,9 +7,9 @@ from functools import partial
 from autograder.diagnosis.mistakes.rewriting import (
     Rewrite,
     Scope,
-    Site,
     input_site,
     mistake,
+    mistakes,
     name_of,
     option,
     put,
@@ -31,8 +31,8 @@ POWERS = (  # in the place of LEFT / RIGHT, where RIGHT is the root of SIZE
 )
 
 DIVIDED = (  # in the place of a product
-    ("scale_extra.root", "OLD / LEFT.shape[-1] ** 0.5"),
-    ("scale_extra.products", "OLD / LEFT.shape[-1]"),
+    ("OLD / LEFT.shape[-1] ** 0.5", "scale_extra.root"),
+    ("OLD / LEFT.shape[-1]", "scale_extra.products"),
 )
 
 SOFTMAX = "softmax"
@@ -46,9 +46,9 @@ OTHERS_THAN_SOFTMAX = (
 )
 
 AXES = (
-    ("-2", "softmax_axis.queries"),
-    ("0", "softmax_axis.first"),
-    ("1", "softmax_axis.second"),
+    ("torch.softmax(X, dim=-2)", "softmax_axis.queries"),
+    ("torch.softmax(X, dim=0)", "softmax_axis.first"),
+    ("torch.softmax(X, dim=1)", "softmax_axis.second"),
 )
 
 
@@ -61,19 +61,13 @@ def scale(scope: Scope) -> Iterator[Rewrite]:
         size = _size(node.right)
         what = scope.phrase(node.left) or "the scores"
         yield mistake("scale_missing", put(site, "LEFT"))
-        for text, key in POWERS:
-            yield mistake(key, put(site, text, SIZE=size), what=what)
-        yield from _other_sizes(scope, site, what)
+        yield from mistakes(partial(put, site, SIZE=size), POWERS, what=what)
+        for text, key, words in _sizes(scope):
+            edit = put(site, f"LEFT / ({text}) ** 0.5")
+            yield mistake(key, edit, "scale_wrong_size", what=what, **words)
         if after := next(scope.calls(SOFTMAX), None):
-            root = node.right
-            edits = (put(site, "LEFT"), put(after, "OLD / ROOT", ROOT=root))
+            edits = (put(site, "LEFT"), put(after, "OLD / ROOT", ROOT=node.right))
             yield mistake("scale_misplaced", edits)
-
-
-def _other_sizes(scope: Scope, site: Site, what: str) -> Iterator[Rewrite]:
-    for template, key, words in _sizes(scope):
-        edit = put(site, f"LEFT / ({template}) ** 0.5")
-        yield mistake(key, edit, "scale_wrong_size", what=what, **words)
 
 
 def _sizes(scope: Scope) -> Iterator[tuple[str, str, dict[str, object]]]:
@@ -121,8 +115,7 @@ def needless_scale(scope: Scope) -> Iterator[Rewrite]:
             if role_of(site.node.left) == "weights":
                 edit = put(site, "OLD / LEFT.shape[-1]")
                 yield mistake("wrong_reduction.mean_of_weighted", edit, "scale_extra")
-            for key, template in DIVIDED:
-                yield mistake(key, put(site, template), "scale_extra", what=what)
+            yield from mistakes(partial(put, site), DIVIDED, "scale_extra", what=what)
 
 
 def _is_root(node: ast.expr) -> bool:
@@ -153,10 +146,8 @@ def softmax(scope: Scope) -> Iterator[Rewrite]:
         if scores is None or dim is None:
             continue
         make = partial(put, site, X=scores, D=dim)
-        for axis, key in AXES:
-            yield mistake(key, make(f"torch.softmax(X, dim={axis})"), "softmax_axis")
-        for template, key in OTHERS_THAN_SOFTMAX:
-            yield mistake(key, make(template))
+        yield from mistakes(make, AXES, "softmax_axis")
+        yield from mistakes(make, OTHERS_THAN_SOFTMAX)
         yield mistake("softmax_twice", put(site, "torch.softmax(OLD, dim=D)", D=dim))
 
 
@@ -165,7 +156,6 @@ def exponentials(scope: Scope) -> Iterator[Rewrite]:
     for name, value in scope.locals.items():
         if not (isinstance(value, ast.Call) and name_of(value.func) == "exp" and value.args):
             continue
-        for site in scope.of(ast.Name):
-            if site.node.id == name and isinstance(site.node.ctx, ast.Load):
-                edit = put(site, "EXPONENT", EXPONENT=value.args[0])
-                yield mistake("softmax_missing.one_place", edit, "scores for exponentials")
+        for site in scope.loads(name):
+            edit = put(site, "EXPONENT", EXPONENT=value.args[0])
+            yield mistake("softmax_missing.one_place", edit, "scores for exponentials")

@@ -8,14 +8,14 @@ from autograder.diagnosis.mistakes.rewriting import (
     Edit,
     Rewrite,
     Scope,
-    Site,
+    block,
     constant,
     input_site,
+    leave_out,
     mistake,
     name_of,
     put,
     site_of,
-    statement,
 )
 from autograder.diagnosis.mistakes.scores import SOFTMAX
 from autograder.diagnosis.vocabulary import (
@@ -34,35 +34,25 @@ FIXED_AXES = (-1, 0, 1)
 
 CONVERSIONS = ("as_tensor", "tensor", "stack")
 
-SUMS = ("sum", "mean")  # a maximum may keep all axes
-
 
 def extra_steps(scope: Scope) -> Iterator[Rewrite]:
     """A softmax that the exercise does not ask for."""
     if scope.is_constructor:
         return
     if scope.tensors and not any(scope.calls(SOFTMAX)):
-        for value in _results(scope):
-            yield mistake("softmax_extra", put(value, "torch.softmax(OLD, dim=-1)"))
-
-
-def _results(scope: Scope) -> list[Site]:
-    """List the places of the values that are returned."""
-    returns = [site for site in scope.of(ast.Return) if site.node.value is not None]
-    values = [site_of(site, site.node, "value") for site in returns]
-    return [site for site in values if not isinstance(site.node, ast.Tuple)]
+        for value in scope.results:
+            if not isinstance(value.node, ast.Tuple):
+                yield mistake("softmax_extra", put(value, "torch.softmax(OLD, dim=-1)"))
 
 
 def fixed_sizes(scope: Scope) -> Iterator[Rewrite]:
     """Arguments that are replaced by a fixed number."""
     for name in (one for one in scope.plain if one not in scope.optional):
-        loads = [site for site in scope.of(ast.Name) if site.node.id == name]
-        loads = [site for site in loads if isinstance(site.node.ctx, ast.Load)]
         shares = "dropout" in name
         numbers = FIXED_SHARES if shares else FIXED_AXES if name == "dim" else FIXED_SIZES
-        for number in numbers if loads else ():
-            edits = [constant(site, number) for site in loads]
-            yield mistake("argument_ignored.alone", edits, f"{name} is fixed", name=name)
+        for number in numbers:
+            if edits := [constant(site, number) for site in scope.loads(name)]:
+                yield mistake("argument_ignored.alone", edits, f"{name} is fixed", name=name)
 
 
 def other_sizes(scope: Scope) -> Iterator[Rewrite]:
@@ -74,12 +64,11 @@ def other_sizes(scope: Scope) -> Iterator[Rewrite]:
                 edit = put(site, f"SHAPE[{axis}] // RIGHT", SHAPE=left.value)
                 yield _from_axis(scope, edit, left, axis, "A size")
     for site in scope.of(ast.Assign):
-        value = site.node.value
+        value, name = site.node.value, name_of(site.node.targets[0])
         sized = isinstance(value, ast.Subscript) and name_of(value.value) == "shape"
         if not sized or not isinstance(value.slice, ast.Constant | ast.UnaryOp):
             continue
         make = partial(put, site_of(site, site.node, "value"))
-        name = name_of(site.node.targets[0])
         what = f"`{name}`" if name in scope.argument_names else "A size"
         what = f"The number of {COUNTED[name]}" if name in COUNTED else what
         for axis in other_axes(value.slice, (0, 1, -1)):
@@ -111,13 +100,30 @@ def swapped_arguments(scope: Scope) -> Iterator[Rewrite]:
 def without_gradients(scope: Scope) -> Iterator[Rewrite]:
     """Parameters that are overwritten where torch records gradients."""
     for site in scope.of(ast.With):
-        yield mistake("in_place.parameters", _without_block(site))
+        yield mistake("in_place.parameters", Edit(site, lambda old: block(old.body)))
 
 
-def _without_block(site: Site) -> Edit:
-    def make(old: ast.With) -> ast.stmt:
-        new = statement("if True:\n    pass")
-        new.body = old.body
-        return new  # type: ignore[no-any-return]  # an if
+def returns_in_loops(scope: Scope) -> Iterator[Rewrite]:
+    """The last statement, a `return`, is indented into a loop before it."""
+    last = scope.node.body[-1]
+    if isinstance(last, ast.Return) and last.value is not None:
+        end = next(one for one in scope.of(ast.Return) if one.node is last)
+        for site in scope.of((ast.For, ast.While)):
+            longer = Edit(site, partial(_longer, last))
+            yield mistake("return_in_loop", (longer, leave_out(end)))
 
-    return Edit(site, make)
+
+def _longer(last: ast.stmt, loop: ast.For | ast.While) -> ast.For | ast.While:
+    """Return a loop that also runs the statement *last*."""
+    changed = {**dict(ast.iter_fields(loop)), "body": [*loop.body, last]}
+    return ast.copy_location(type(loop)(**changed), loop)
+
+
+def skipped_rounds(scope: Scope) -> Iterator[Rewrite]:
+    """A loop that is not over a range begins late or ends early."""
+    for site in scope.of(ast.For):
+        iterated = site.node.iter
+        if not (isinstance(iterated, ast.Call) and name_of(iterated.func) == "range"):
+            place = site_of(site, site.node, "iter")
+            yield mistake("boundary.first_iteration", put(place, "list(OLD)[1:]"))
+            yield mistake("boundary.last_iteration", put(place, "list(OLD)[:-1]"))
