@@ -8,9 +8,11 @@ results as the code.
 import ast
 import builtins
 from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from autograder.diagnosis.contract import Contract, methods
+from autograder.diagnosis.sentences import Sentence, TextEntry, fill, read_entries
 from autograder.diagnosis.student_code import (
     Definition,
     Function,
@@ -34,6 +36,16 @@ PURE = frozenset(
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 
 
+class SignText(TextEntry, frozen=True):
+    """The sentences about one sign."""
+
+    sentence: Sentence
+    question: Sentence
+
+
+SIGNS = dict(read_entries(Path(__file__).with_name("signs.toml"), SignText))
+
+
 class Sign(NamedTuple):
     """A mistake that the source shows; a *sure* one explains every failure.
 
@@ -45,6 +57,12 @@ class Sign(NamedTuple):
     question: str
     sure: bool = True
     needs: str = ""
+
+    @classmethod
+    def of(cls, key: str, /, **words: object) -> "Sign":
+        """Return the sign *key*, whose sentence has *words* in the place of its placeholders."""
+        text = SIGNS[key]
+        return cls(key, fill(text.sentence, words, key), text.question)
 
     @property
     def diagnosis(self) -> Diagnosis:
@@ -92,18 +110,10 @@ def _leftovers(found: Sequence[Definition]) -> Iterator[Sign]:
         rest = [each for each in function.body if each not in raising and not _is_given(each)]
         if raising and rest:
             line = raising[0].lineno
-            yield Sign(
-                "still_raises",
-                f"Your code is there, but line {line} still raises NotImplementedError.",
-                "Which line of the stub must you remove?",
-            )
+            yield Sign.of("still_raises", line=line)
         elif raising and earlier and not any(map(_raises_unwritten, ast.walk(earlier[-1]))):
-            yield Sign(
-                "defined_twice",
-                f"`{last.name}` is defined twice, in lines {earlier[-1].lineno} and {last.lineno}. "
-                "Python uses the last one, which only raises NotImplementedError.",
-                "Which of the two definitions must you remove?",
-            )
+            lines = {"line": earlier[-1].lineno, "last": last.lineno}
+            yield Sign.of("defined_twice", name=last.name, **lines)
 
 
 def _arguments(definition: Definition, contract: Contract) -> Iterator[Sign]:
@@ -117,35 +127,17 @@ def _arguments(definition: Definition, contract: Contract) -> Iterator[Sign]:
         shown = name or definition.name
         is_method = bool(right.args) and right.args[0].arg == "self"
         if is_method and first != ["self"] and len(mine.args) < len(right.args):
-            yield Sign(
-                "no_self",
-                f"Your `{shown}` in line {own[name].lineno} has no `self`: "
-                "Python passes the module itself as the first argument of a method.",
-                "What must be the first argument of every method?",
-            )
+            yield Sign.of("no_self", name=shown, line=own[name].lineno)
         elif not is_method and first == ["self"]:
-            yield Sign(
-                "self_in_function",
-                f"Your `{shown}` takes `self`, but it is a function and not a method.",
-                "Which arguments does the stub have?",
-            )
+            yield Sign.of("self_in_function", name=shown)
         elif not _accepts(mine, right):
             count, wanted = (len(args.args) - is_method for args in (mine, right))
-            yield Sign(
-                "other_signature",
-                f"Your `{shown}` takes {_number(count)} argument{'' if count == 1 else 's'}, "
-                f"and that of the stub takes {_number(wanted)}: ({signature}).",
-                "Which arguments does the stub have, and in which order?",
-            )
+            taken = f"{_number(count)} argument{'' if count == 1 else 's'}"
+            words = {"taken": taken, "wanted": _number(wanted), "signature": signature}
+            yield Sign.of("other_signature", name=shown, **words)
         for new, old in _renamed(mine, right):
-            yield Sign(
-                "other_names",
-                f"The argument `{old}` of the stub is named `{new}` in your `{shown}`, "
-                "so a call that passes it by name fails.",
-                "Which names do the arguments have in the stub?",
-                sure=False,
-                needs=f"unexpected keyword argument '{old}'",
-            )
+            found = Sign.of("other_names", old=old, new=new, name=shown)
+            yield found._replace(sure=False, needs=f"unexpected keyword argument '{old}'")
 
 
 def _accepts(mine: ast.arguments, right: ast.arguments) -> bool:
@@ -174,15 +166,10 @@ def _defaults(definition: Definition, contract: Contract) -> Iterator[Sign]:
         mine, right = _default_values(own[name].args), _default_values(contract.arguments(name))
         for argument in mine.keys() & right.keys():
             new, old = _text(mine[argument]), _text(right[argument])
-            shown = name or definition.name
             if new != old:
-                yield Sign(
-                    "other_default",
-                    f"The default value of `{argument}` is {new} in your `{shown}`, "
-                    f"and {old} in the stub.",
-                    "Which default does the signature in the stub give?",
-                    sure=False,
-                )
+                words = {"argument": argument, "new": new, "old": old}
+                found = Sign.of("other_default", name=name or definition.name, **words)
+                yield found._replace(sure=False)
 
 
 def _uninitialized(definition: Definition) -> Iterator[Sign]:
@@ -191,12 +178,7 @@ def _uninitialized(definition: Definition) -> Iterator[Sign]:
     bases = definition.bases if isinstance(definition, ast.ClassDef) else []
     is_module = any(name_of(base) == "Module" for base in bases)
     if is_module and constructor is not None and "__init__" not in _attributes(constructor):
-        yield Sign(
-            "not_initialized",
-            f"The `__init__` in line {constructor.lineno} does not call `super().__init__()`, "
-            "which must come first in a module.",
-            "Which line must come first in `__init__`?",
-        )
+        yield Sign.of("not_initialized", line=constructor.lineno)
 
 
 def _unstored(definition: Definition) -> Iterator[Sign]:
@@ -209,12 +191,7 @@ def _unstored(definition: Definition) -> Iterator[Sign]:
         if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):
             name = each.targets[0].id
             if name in read - stored and name not in _texts(constructor):
-                yield Sign(
-                    "self_forgotten",
-                    f"Line {each.lineno} assigns `{name}` without `self.`, "
-                    "so the module does not keep it.",
-                    "What makes a value an attribute of its module?",
-                )
+                yield Sign.of("self_forgotten", line=each.lineno, name=name)
 
 
 def _bare_names(definition: Definition, code: StudentCode) -> Iterator[Sign]:
@@ -231,11 +208,7 @@ def _bare_names(definition: Definition, code: StudentCode) -> Iterator[Sign]:
                 continue
             if name != CONSTRUCTOR and each.id in stored | given:
                 lost = "" if each.id in stored else ", and `__init__` does not store it"
-                yield Sign(
-                    "self_missing",
-                    f"Line {each.lineno} reads `{each.id}` without `self.`{lost}.",
-                    "Where does a method find what the constructor has stored?",
-                )
+                yield Sign.of("self_missing", line=each.lineno, name=each.id, lost=lost)
 
 
 def _is_bound(node: ast.AST) -> bool:
@@ -253,12 +226,7 @@ def _layers_in_calls(definition: Definition, code: StudentCode) -> Iterator[Sign
                 continue
             called = name_of(each.func)
             if called in LAYERS or (called in classes and called != definition.name):
-                yield Sign(
-                    "layer_in_forward",
-                    f"Line {each.lineno} builds a new `{called}` in each call, so its weights are "
-                    "new random numbers every time.",
-                    "In which method are layers built, so that they keep their weights?",
-                )
+                yield Sign.of("layer_in_forward", line=each.lineno, name=called)
 
 
 def _lost_results(definition: Definition) -> Iterator[Sign]:
@@ -269,12 +237,7 @@ def _lost_results(definition: Definition) -> Iterator[Sign]:
         called = {name for each in loops for name in map(name_of, ast.walk(each.target)) if name}
         for each in ast.walk(function):
             if isinstance(each, ast.Expr) and (what := _computed(each.value, layers, called)):
-                yield Sign(
-                    "result_dropped",
-                    f"Line {each.lineno} computes {what}, but nothing keeps the result: "
-                    "the tensor itself does not change.",
-                    "Which name must the result of this line get?",
-                )
+                yield Sign.of("result_dropped", line=each.lineno, what=what)
 
 
 def _lost_axes(definition: Definition) -> Iterator[Sign]:
@@ -288,13 +251,8 @@ def _lost_axes(definition: Definition) -> Iterator[Sign]:
         if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div | ast.Sub):
             reduced = assigned.get(name_of(each.right), each.right)
             if loses_axis(reduced) and names_in(each.left) & names_in(reduced):
-                yield Sign(
-                    "axis_not_kept",
-                    f"Line {reduced.lineno} computes a `{name_of(reduced.func)}` along an axis "
-                    "without keepdim=True, so this axis is missing in the next step.",
-                    "What is the shape of each operand, and which axes does broadcasting align?",
-                    sure=False,
-                )
+                found = Sign.of("axis_not_kept", line=reduced.lineno, name=name_of(reduced.func))
+                yield found._replace(sure=False)
 
 
 def _computed(value: ast.expr, layers: set[str], called: set[str]) -> str:
