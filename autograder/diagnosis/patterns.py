@@ -33,12 +33,6 @@ STEPS = {  # names of torch functions, and the sentences about their role in att
     "softmax": "intermediate_step.softmax",
     "exp": "intermediate_step.exponential",
 }
-POWERS = {
-    0.5: "constant_factor.root",
-    -0.5: "constant_factor.one_over_root",
-    1.0: "constant_factor.size",
-    -1.0: "constant_factor.one_over_size",
-}
 
 
 Pattern = WrongAnswerPattern | None
@@ -184,21 +178,13 @@ def _traded(answer: tuple[int, ...], expected: tuple[int, ...], wrong: Sequence[
 
 
 def _not_finite(answer: Tensor, expected: Tensor) -> Pattern:
-    """Describe which rows are NaN, or recognize infinities that no softmax turned into zeros."""
+    """Recognize NaN in every row, or infinities that no softmax turned into zeros."""
     if not answer.isnan().any():
         infinite = (answer.isinf() & expected.isfinite()).any()
         return WrongAnswerPattern.of("infinite") if infinite else None
-    wrong = answer.isnan() & expected.isfinite()
-    if answer.ndim <= 1 or not wrong.any():
-        return None
-    rows = wrong.any(-1).reshape(-1, answer.shape[-2])
-    if rows.all():
-        return WrongAnswerPattern.of("nan_everywhere")
-    if rows[:, 0].any() and not rows[:, 1:].any():
-        return WrongAnswerPattern.of("nan_first_row")
-    if rows[:, -1].any() and not rows[:, :-1].any():
-        return WrongAnswerPattern.of("nan_last_row")
-    return None
+    rows = (answer.isnan() & expected.isfinite()).any(-1)
+    found = answer.ndim > 1 and rows.numel() and rows.all()
+    return WrongAnswerPattern.of("nan_everywhere") if found else None
 
 
 def _wrong_sums(answer: Tensor, expected: Tensor) -> Pattern:
@@ -209,14 +195,15 @@ def _wrong_sums(answer: Tensor, expected: Tensor) -> Pattern:
 
 
 def _constant_factor(answer: Tensor, expected: Tensor) -> Pattern:
-    """Recognize the right values times a constant, such as a size or its root."""
+    """Recognize the right values times a constant, which is not said: it would reveal values."""
     visible = expected[expected.abs() > SMALL]
     if visible.numel() < MIN_ENTRIES or _constant(visible):
         return None
     factor = float((answer * expected).sum() / (expected * expected).sum())
     if abs(factor) < APART or not _close(answer / factor, expected):
         return None
-    return _factor_pattern(factor, expected.shape)
+    minus = abs(factor + 1) < SAME
+    return WrongAnswerPattern.of("constant_factor.minus_one" if minus else "constant_factor")
 
 
 def _rows_equal(answer: Tensor, expected: Tensor) -> Pattern:
@@ -224,15 +211,6 @@ def _rows_equal(answer: Tensor, expected: Tensor) -> Pattern:
     several = answer.ndim > 1 and answer.shape[-2] > 1
     found = several and _rows_agree(answer) and _apart(*_rows(expected))
     return WrongAnswerPattern.of("rows_equal") if found else None
-
-
-def _heads_interleaved(answer: Tensor, expected: Tensor) -> Pattern:
-    """Recognize the right columns, interleaved."""
-    found = any(
-        _close(answer, torch.stack(torch.split(expected, size, -1), -1).flatten(-2))
-        for size in _block_sizes(answer)
-    )
-    return WrongAnswerPattern.of("heads_interleaved") if found else None
 
 
 def _heads_repeated(answer: Tensor, expected: Tensor) -> Pattern:
@@ -297,7 +275,6 @@ FINITE: tuple[Heuristic, ...] = (  # for results, in the order in which they are
     _wrong_sums,
     _constant_factor,
     _rows_equal,
-    _heads_interleaved,
     _heads_repeated,
     _rows_shifted,
     _other_draw,
@@ -308,21 +285,6 @@ BY_VERB: dict[str, Callable[[Any, Any], Pattern]] = {  # for answers that are di
     "gradients": _gradient_pattern,
     "parameters": _parameter_pattern,
 }
-
-
-def _factor_pattern(factor: float, shape: Sequence[int]) -> Pattern:
-    """Return the pattern of *factor*, without its digits, which would reveal values.
-
-    A factor is named only if it equals a size or a root of one; that may be by chance, so the
-    sentence claims no more.
-    """
-    for axis in reversed(range(len(shape))):  # the axis of features comes last
-        for power, key in POWERS.items():
-            value = shape[axis] ** power
-            if shape[axis] > 1 and abs(factor - value) < SAME * value:
-                return WrongAnswerPattern.of(key, axis=_nth(axis))
-    minus = abs(factor + 1) < SAME
-    return WrongAnswerPattern.of("constant_factor.minus_one" if minus else "constant_factor")
 
 
 def _block_sizes(tensor: Tensor) -> Iterator[int]:
