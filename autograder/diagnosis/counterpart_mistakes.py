@@ -20,7 +20,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     site_of,
 )
 from autograder.diagnosis.naming import EFFECT
-from autograder.diagnosis.vocabulary import ORDINALS, PROJECTIONS, role_of
+from autograder.diagnosis.vocabulary import PROJECTIONS, role_of
 
 ENDS = {"0": ("-1", "wrong_end.last"), "-1": ("0", "wrong_end.first")}  # the other end of an axis
 QUANTIFIERS = {"all": ("any", "all_any.one"), "any": ("all", "all_any.all")}
@@ -74,14 +74,10 @@ def halves(scope: Scope) -> Iterator[Rewrite]:
     for site in scope.of(ast.Slice):
         used = "wrong_end.written" if id(site.node) in stores else "wrong_end.part"
         match site.node:
-            case ast.Slice(None, ast.UnaryOp(ast.USub(), size), None):
-                yield mistake("wrong_end.left_out", put(site, "slice(SIZE, None)", SIZE=size))
             case ast.Slice(ast.UnaryOp(ast.USub(), size), None, None):
                 yield mistake(used, put(site, "slice(None, SIZE)", SIZE=size))
-            case ast.Slice(None, ast.expr() as size, None):
+            case ast.Slice(None, ast.expr() as size, None) if not isinstance(size, ast.UnaryOp):
                 yield mistake(used, put(site, "slice(-(SIZE), None)", SIZE=size))
-            case ast.Slice(ast.expr() as size, None, None):
-                yield mistake("wrong_end.left_out", put(site, "slice(None, -(SIZE))", SIZE=size))
 
 
 def conditions(scope: Scope) -> Iterator[Rewrite]:
@@ -96,15 +92,6 @@ def conditions(scope: Scope) -> Iterator[Rewrite]:
         if is_plain and id(site.node) not in ends | returned:
             inverted = INVERTED[type(site.node.ops[0])]
             yield mistake("condition_inverted", put(site, f"LEFT {inverted} RIGHT"))
-    for site in scope.calls("unsqueeze"):
-        name = name_of(getattr(site.node.func, "value", site.node))
-        if name.endswith("mask") and not _is_filled(scope):
-            yield mistake("mask_inverted", put(site, "~(OLD)"))
-
-
-def _is_filled(scope: Scope) -> bool:
-    """Whether the scope itself fills what a mask hides, which `masks` inverts."""
-    return any(scope.calls("masked_fill", "masked_fill_", "where"))
 
 
 def _renamed(name: str, call: ast.Call) -> ast.Call:
@@ -156,7 +143,7 @@ def _joined(operator: ast.boolop, old: ast.BoolOp) -> ast.BoolOp:
 
 
 def functions(scope: Scope) -> Iterator[Rewrite]:
-    """The smallest for the largest, and parts that are joined although they must be stacked."""
+    """The smallest for the largest, and an axis that is split into the wrong parts."""
     for site in scope.calls(*OTHER_EXTREMES):
         name = name_of(site.node.func)
         if site.node.args and isinstance(site.node.args[0], ast.GeneratorExp):
@@ -166,15 +153,10 @@ def functions(scope: Scope) -> Iterator[Rewrite]:
             other = OTHER_EXTREMES[name]
             words = {"old": EXTREME_WORDS[name], "new": EXTREME_WORDS[other]}
             yield mistake("wrong_reduction.other", Edit(site, partial(_renamed, other)), **words)
-    for site in scope.calls("stack"):
-        yield mistake("new_axis_missing", Edit(site, partial(_renamed, "cat")))
     apart = []
     for site in scope.calls("unflatten"):
         match site.node.args:
-            case [ast.UnaryOp(), ast.Tuple([ast.Name(name), size])]:  # the last axis
-                place = site_of(site, site.node.args, 1)
-                edit = put(place, f"(SIZE, {name})", SIZE=size)
-                yield mistake("sizes_exchanged.parts", edit, name=name)
+            case [ast.UnaryOp(), ast.Tuple([ast.Name(name), _])]:  # the last axis
                 text = f"OBJECT.unflatten(-1, (-1, {name})).transpose(-2, -1)"
                 apart.append(mistake("sizes_exchanged.apart", put(site, text), "apart", name=name))
     yield from apart
@@ -218,14 +200,13 @@ def arguments(scope: Scope) -> Iterator[Rewrite]:
         return
     every = [*scope.node.args.args]
     numbers = [one.arg for one in every if one.type_comment == "int" and one.arg in scope.arguments]
-    loads = [site for site in scope.of(ast.Name) if isinstance(site.node.ctx, ast.Load)]
     for right, name in permutations(numbers, 2):
         if len({one.partition("_")[0] if "_" in one else "" for one in (right, name)}) > 1:
             continue  # such as a number of steps for an id
-        for site in (one for one in loads if one.node.id == right):
+        for site in scope.loads(right):
             edit, group = put(site, name), f"operand_repeated {name} {right}"
             yield mistake("operand_repeated.argument", edit, group, name=name, right=right)
-        both = [one for one in loads if one.node.id in {right, name}]
+        both = scope.loads(right, name)
         if right < name and {one.node.id for one in both} == {right, name}:
             edits: list[Edit] = [put(one, name if one.node.id == right else right) for one in both]
             one, other = sorted((right, name), key=numbers.index)
@@ -244,11 +225,6 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
         for some in [[one] for one in sites] + ([sites] if len(sites) > 1 else []):
             edits, group = [put(one, f"self.{name}") for one in some], f"layers {name} {right}"
             yield mistake("operand_repeated.argument", edits, group, name=name, right=right)
-    for site in scope.of(ast.Call):
-        match site.node:
-            case ast.Call(func, [ast.BinOp(left, ast.Add(), right)]) if _is_own(func):
-                edit = put(site, "A + FUNC(B)", A=left, B=right)
-                yield mistake("layer_misplaced.one_term", edit, layer=name_of(func))
 
 
 def _is_own(node: ast.expr) -> bool:
@@ -266,16 +242,13 @@ def _alike(one: str, other: str) -> bool:
 
 
 def results(scope: Scope) -> Iterator[Rewrite]:
-    """One of several results alone, with another dtype, or with the opposite sign."""
-    for site in scope.of(ast.Return):
-        make = partial(put, site_of(site, site.node, "value"))
+    """One of several results with another dtype, or a result with the opposite sign."""
+    for site in scope.results:
         if any(isinstance(one.node.op, ast.USub) for one in scope.of(ast.UnaryOp)):
-            yield mistake("wrong_return.sign", make("-(OLD)"), f"{EFFECT} sign of all")
-        if isinstance(site.node.value, ast.Tuple):
-            for index, one in enumerate(site.node.value.elts):
-                edit = make("PART", PART=one)
-                yield mistake("wrong_return.only", edit, one=ORDINALS[index])
-                place = site_of(site, site.node.value.elts, index)
+            yield mistake("wrong_return.sign", put(site, "-(OLD)"), f"{EFFECT} sign of all")
+        if isinstance(site.node, ast.Tuple):
+            for index in range(len(site.node.elts)):
+                place = site_of(site, site.node.elts, index)
                 for dtype in DTYPES:
                     edit = put(place, f"OLD.to(torch.{dtype})")
                     yield mistake("dtype.other", edit, "dtype", dtype=dtype)

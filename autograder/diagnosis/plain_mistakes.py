@@ -21,7 +21,6 @@ from autograder.diagnosis.mistakes.rewriting import (
     name_of,
     put,
     site_of,
-    swapped,
 )
 from autograder.diagnosis.naming import EFFECT
 
@@ -72,8 +71,6 @@ def entries(scope: Scope) -> Iterator[Rewrite]:
                 yield mistake("numbered_wrong", put(site, "LEFT + RIGHT - 1"))
         else:
             yield mistake("joined_in_other_order", put(site, "RIGHT + LEFT"))
-            yield mistake("part_repeated", put(site, "LEFT + LEFT"))
-            yield mistake("part_repeated", put(site, "RIGHT + RIGHT"))
     for site in scope.of(ast.Assign):
         match site.node:
             case ast.Assign([ast.Subscript(entry)], ast.BinOp(kept, ast.Add(), more)):
@@ -98,8 +95,6 @@ def rounds(scope: Scope) -> Iterator[Rewrite]:
     """Loops in the other order, over different entries only, or without their end."""
     for site in scope.of(ast.For):
         place = site_of(site, site.node, "iter")
-        if isinstance(site.node.iter, ast.Call) and name_of(site.node.iter.func) == "enumerate":
-            yield mistake("boundary.first_iteration", put(place, "FUNC(list(FIRST)[1:])"))
         yield mistake("order_reversed", put(place, "reversed(list(OLD))"))
         yield mistake("counted_once", put(place, "dict.fromkeys(OLD)"))
     for site in scope.of(ast.If):
@@ -202,14 +197,7 @@ def _one_limit(index: int, old: ast.Compare) -> ast.Compare:
 
 
 def parts(scope: Scope) -> Iterator[Rewrite]:
-    """Pairs in the other order, one entry compared for all, entries that are kept, other bases."""
-    for site in scope.calls("zip"):
-        if len(site.node.args) == 2:  # noqa: PLR2004  # two to exchange
-            yield mistake("pair_reversed", Edit(site, partial(swapped, 0)))
-    for site in scope.of(ast.Compare):
-        match site.node:
-            case ast.Compare(ast.Call(ast.Name("tuple" | "list")), [ast.Eq()]):
-                yield mistake("first_part_compared", put(site, "LEFT[:1] == RIGHT[:1]"))
+    """Entries that must be left out, and other bases."""
     for site in scope.of(ast.comprehension):
         if site.node.ifs:
             yield mistake("filter_missing", Edit(site, _without_filter))

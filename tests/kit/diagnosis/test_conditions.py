@@ -47,7 +47,6 @@ def written(code: str, name: str = "attend") -> WrittenCode:
         ("returns a value", True),
         ("changes tensors in place", False),
         ("runs along another axis", True),
-        ("takes a tensor as keys", True),
     ],
 )
 def test_a_condition_is_a_fact_about_the_source(condition: str, *, holds: bool):
@@ -72,7 +71,6 @@ def test_a_condition_is_a_fact_about_the_source(condition: str, *, holds: bool):
         ("self.register_buffer('mask', m)", "sets mask"),
         ("return x", "returns x"),
         ("return -1", "returns a value"),
-        ("return torch.ones(x)", "passes once x"),
         ("return x.transpose(-1, -2)", "swaps first and second"),
         ("return x.transpose(1, -1)", "swaps second and third"),
         ("return torch.transpose(x, 0, 2)", "swaps third and first"),
@@ -100,8 +98,6 @@ def test_a_form_of_code_is_recognized(body: str, condition: str):
     [
         ("return None", "returns a value"),
         ("return", "returns a value"),
-        ("return torch.ones(x, x)", "passes once x"),
-        ("return torch.ones(range(x))", "passes once x"),
         ("return values @ weights", "multiplies the weights by the values"),
         ("return queries.transpose(1, 2)", "swaps second and third of the keys"),
         ("return x.amin()", "may take a mean"),

@@ -77,20 +77,7 @@ MADE = lines_by_key(RULES, SOLUTION, "summed")
         pytest.param("option_missing.named", "joined = joined.decode()", id="a-missing-option"),
         pytest.param("limit_missing", "if not number < i:", id="half-a-comparison"),
         pytest.param("loop_end.round", "while i < number - 1:", id="a-round-less"),
-        pytest.param(
-            "part_repeated", "joined = merged[number] + merged[number]", id="one-part-twice"
-        ),
-        pytest.param(
-            "pair_reversed",
-            "left = [one for one in zip(merged, joined) if one]",
-            id="a-reversed-pair",
-        ),
         pytest.param("filter_missing", "left = [one for one in zip(joined, merged)]", id="kept"),
-        pytest.param(
-            "first_part_compared",
-            "kind = 'short' if tuple(left)[:1] == merged[:1] else 'long'",
-            id="one-entry-compared",
-        ),
         pytest.param(
             "wrong_encoding.ascii", "joined = joined.decode('ascii', errors='ignore')", id="ascii"
         ),
@@ -102,11 +89,6 @@ MADE = lines_by_key(RULES, SOLUTION, "summed")
         pytest.param("ends_lost.named", "merged.append(title.strip())", id="no-white-space"),
         pytest.param("entry_kept", "merged.extend([pieces[i], title])", id="an-entry-that-stays"),
         pytest.param("cases_alike", "return 'many' if count else 'some'", id="two-cases-alike"),
-        pytest.param(
-            "boundary.first_iteration",
-            "for number, piece in enumerate(list(pieces)[1:]):",
-            id="no-first-round",
-        ),
         pytest.param("wrong_base", "size = math.log2(number)", id="another-base"),
     ],
 )
