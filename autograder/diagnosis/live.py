@@ -55,6 +55,7 @@ from autograder.suite.noise import Agreement
 from autograder.suite.student_proxy import RemoteModule
 
 Record = Callable[[pytest.Item], SolvedCheck]  # runs a check on the solution, once
+Wrong = tuple[tuple[str, Key], ...]  # other exercises, and the mistakes that they have
 
 
 class Tried(NamedTuple):
@@ -94,23 +95,44 @@ class LiveSource:
         words = misconceptions.read_operators(stage)
         require_known(words)
         self._mistakes = mistakes_of(stage, words, self.misconceptions)
-        self._programs: dict[str, Programs] = {}
+        self._programs: dict[tuple[str, Wrong], Programs] = {}
+        self._named_in: tuple[Sequence[bytes], dict[str, Key]] = (), {}  # of the last submission
         self._contracts: dict[str, Contract] = {}
         self._record = record or self._run_solution
         self._solved_checks: dict[str, SolvedCheck] = {}
 
-    def programs(self, exercise: str) -> Programs:
-        """Return the wrong programs of *exercise*."""
-        if exercise not in self._programs:
-            self._programs[exercise] = Programs(self._mistakes, exercise, self._solution)
-        return self._programs[exercise]
+    def programs(self, exercise: str, wrong: Wrong = ()) -> Programs:
+        """Return the wrong programs of *exercise*, in which the exercises *wrong* are, too."""
+        if (exercise, wrong) not in self._programs:
+            base = self._solution
+            if wrong:
+                texts = [self.programs(name).definition(key) for name, key in wrong]
+                text = "\n\n\n".join([base.text, *texts])
+                base = base.replacing(compile(text, base.file, "exec"), lambda: text)
+            self._programs[exercise, wrong] = Programs(self._mistakes, exercise, base)
+        return self._programs[exercise, wrong]
 
     def explain(self, submission: Submitted, *, complete: bool = False) -> Explanation:
-        """Find the mistake that best explains the failures of *submission*."""
-        evidence = LiveEvidence(self, submission)
-        ranking = Ranking(evidence, Consent.of(submission, self.contract))
-        found = ranking.explanation(complete=complete)
-        self.tried.update(map(evidence.tried, ranking.checked.values()))
+        """Find the mistake that best explains the failures of *submission*.
+
+        An exercise may call others whose mistakes are known by now: its own mistake adds to them.
+        """
+        cells, exercise = submission.code.cells, submission.exercise
+        if self._named_in[0] != cells:
+            self._named_in = cells, {}
+        known = self._named_in[1]
+        wrong = tuple((one, key) for one, key in known.items() if one != exercise)
+        for neighbours in dict.fromkeys((wrong, ())):
+            evidence = LiveEvidence(self, submission, neighbours)
+            ranking = Ranking(evidence, Consent.of(submission, self.contract))
+            if neighbours and ranking.is_complete(ranking.candidate(())):
+                continue  # the neighbours explain everything
+            found = ranking.by_one() if neighbours else ranking.explanation(complete=complete)
+            self.tried.update(evidence.tried(one) for one in ranking.checked.values() if one.key)
+            if found.diagnoses:
+                break
+        if key := ranking.complete_key(found):
+            known[exercise] = key
         if self.lists_refusals:
             self.tried.update(self._refused(evidence, ranking))
         return found
@@ -137,9 +159,9 @@ class LiveSource:
         programs = self.programs(item.exercise)
         return programs.run(programs.key_of(item), check, self._run)
 
-    def run_program(self, exercise: str, key: Key, check: pytest.Item) -> Observation:
+    def run_program(self, programs: Programs, key: Key, check: pytest.Item) -> Observation:
         """Run *check* on a program, or return the cached result."""
-        return self.programs(exercise).run(key, check, self._run)
+        return programs.run(key, check, self._run)
 
     def solved_check(self, check: pytest.Item) -> SolvedCheck:
         """Return the requests of *check* to the solution, recorded once."""
@@ -178,16 +200,22 @@ class LiveSource:
 
 
 class LiveEvidence(Evidence):
-    """The results of the wrong programs in the checks of one submission."""
+    """The results of the wrong programs in the checks of one submission.
 
-    def __init__(self, source: LiveSource, submission: Submitted) -> None:
+    In all of them, the exercises *wrong* are wrong, too. They fail checks that the code passes with
+    right neighbours, so these do not count as passed.
+    """
+
+    def __init__(self, source: LiveSource, submission: Submitted, wrong: Wrong = ()) -> None:
         self.exercise, failures, passed, *_ = submission
-        self.programs = source.programs(self.exercise)
+        self.programs = source.programs(self.exercise, wrong)
         self.source = source
         self._failures = {failure.item.name: failure for failure in failures}
         self._items = {item.name: item for item in (*passed, *(one.item for one in failures))}
         self._sought = {name: sought(one.observation) for name, one in self._failures.items()}
         super().__init__(submission)
+        if wrong:
+            self.passed = [one for one in self.passed if self.end((), one) is CheckEnd.PASSES]
 
     def is_right(self, failure: Failure) -> bool:
         """Whether all answers equal the solution's."""
@@ -268,7 +296,7 @@ class LiveEvidence(Evidence):
         return Tried(self.exercise, names, sentences, explained, len(self.failed))
 
     def _run(self, key: Key, check: str) -> Observation:
-        return self.source.run_program(self.exercise, key, self._items[check])
+        return self.source.run_program(self.programs, key, self._items[check])
 
 
 def _describe_answer(

@@ -28,6 +28,7 @@ from autograder.suite.checks import Layer
 from autograder.suite.noise import APART, Agreement
 
 MAX_PAIRS = 150  # tried for one submission, half of them in each order
+MAX_WIDE = 5  # failed checks in which a mistake may have an effect, in the wider search
 MAX_SIEVES = 2  # passed checks in which both mistakes of a pair must give right answers
 EXACT = {Layer.PARAMETERS, Layer.DOCUMENTED, Layer.PROBE}  # layers in which only right numbers pass
 # Verbs that show no result. A check of parameters may ask for results only to compare them.
@@ -83,21 +84,32 @@ class PairSearch:
         self._screens = ranking.wrong[:MAX_SCREENS]
 
     def find(self) -> list[Candidate]:
-        """Return the pairs of mistakes that explain every wrong answer, else nearly every one."""
-        if not any(check.tells for check in self._ranking.wrong):
-            return []
+        """Return the pairs of mistakes that explain every wrong answer, else nearly every one.
+
+        If there are none in which each mistake has an effect alone where a single one explains
+        nothing, the search is wider.
+        """
+        telling = [check for check in self._ranking.wrong if check.tells]
         needed = self._least_explained()
-        if needed and not needed.tells:
+        if not telling or (needed and not needed.tells):
             return []
         alone = self._alone()
-        needed = needed or self._unexplained_by(alone)
+        needed = needed or self._unexplained_by(alone, self._ranking.wrong[MAX_SCREENS:])
         first = needed or self._ranking.wrong[0]
         if not first.tells:
             return []
-        likely = self._likely_pairs(self._halves(first, needed), first, alone)
+        if found := self._among(self._halves(first, alone, needed), first, alone):
+            return found
+        first = (alone and self._unexplained_by(alone, telling)) or first
+        return self._among(self._halves(first), first, alone)
+
+    def _among(
+        self, halves: Sequence[Half], first: FailedCheck, alone: frozenset[int]
+    ) -> list[Candidate]:
+        """Return the pairs of *halves* that explain every wrong answer, else nearly every one."""
         found = [
             self._ranking.candidate(key)
-            for equal in islice(likely, MAX_PAIRS)
+            for equal in islice(self._likely_pairs(halves, first, alone), MAX_PAIRS)
             if self._shows(equal[0], first)
             for key in equal
         ]
@@ -136,31 +148,40 @@ class PairSearch:
             if not self._evidence.like_the_solution(key, check)
         )
 
-    def _unexplained_by(self, alone: Iterable[int]) -> FailedCheck | None:
-        """Return the first further check whose answers none of the programs *alone* gives."""
-        for check in self._ranking.wrong[MAX_SCREENS:]:
+    def _unexplained_by(
+        self, alone: Iterable[int], checks: Iterable[FailedCheck]
+    ) -> FailedCheck | None:
+        """Return the first of *checks* whose answers none of the programs *alone* gives."""
+        for check in checks:
             if not any(self._evidence.shows((number,), check) for number in alone):
                 return check
         return None
 
-    def _halves(self, first: FailedCheck, needed: FailedCheck | None) -> list[Half]:
+    def _halves(
+        self,
+        first: FailedCheck,
+        alone: frozenset[int] | None = None,
+        needed: FailedCheck | None = None,
+    ) -> list[Half]:
         """List the programs that may be half of a pair, those with equal answers together.
 
-        They change an answer in the check that is *needed*, and give the solution's answers in
-        checks that the code passed. A second mistake would not correct a different shape or
-        different places of NaN.
+        They change an answer in the check that is *needed*. Those that are not in *alone* give the
+        solution's answers in checks that the code passed; without it, all may differ there. A
+        second mistake would not correct a different shape or different places of NaN.
         """
         seen, solved = self._evidence.seen(first), self._evidence.solved_check(first.name)
         last = len(seen.answers) - 1
         form, right = form_of(seen.answers[last][1]), self._right(first)
-        screens = {check.name: check for check in (*self._screens, first)}.values()
+        every = self._screens if alone is not None else self._ranking.wrong[:MAX_WIDE]
+        screens = {check.name: check for check in (*every, first)}.values()
         equal: dict[Any, Half] = {}
         for key in filter(self._ranking.admits, self._programs.halves):
             given = self._programs.answer(key, solved, last)
             if given is None or given.fault is not None or not has_form(given.value, form):
                 continue
             changed = self._changed(key, screens)
-            if changed and (not needed or needed.name in changed) and self._passes(key):
+            passes = alone is None or key[0] in alone or self._passes(key)
+            if changed and (not needed or needed.name in changed) and passes:
                 change = change_of(given.value, right)
                 group = changed, (change / APART).round().numpy().tobytes() if len(change) else key
                 equal.setdefault(group, Half([], changed, change)).numbers.append(key[0])

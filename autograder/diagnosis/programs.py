@@ -4,6 +4,7 @@ A program is compiled when it is first asked, and asked only as long as its answ
 request by request, as the solution was asked. Every answer is kept for the whole class.
 """
 
+import ast
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, reduce
@@ -101,7 +102,7 @@ class Programs:
         self.written_keys = tuple((number,) for number in numbers)
         self.halves = (*self.own_keys, *self.written_keys[: len(within[0].written)])
         self._mistakes: dict[int, Mistake] = {}
-        self._channels: dict[Key, LocalChannel | None] = {}
+        self._channels: dict[Key, LocalChannel | None] = {(): solution}
         self._answers: dict[tuple[Key, str], list[Answer]] = {}
         self._asked: tuple[Key, str, int] | None = None  # the program that can be asked further
         self._runs: dict[tuple[Key, str], Observation] = {}
@@ -162,6 +163,13 @@ class Programs:
             _agreement(self.answer(key, solved, index), solved, seen, index) for index in compared
         )
         return min(found, default=Agreement.SAME)
+
+    def definition(self, key: Key) -> str:
+        """Return the definitions of the exercise and its helpers in a program."""
+        channel = self.channel(key)
+        nodes = ast.parse(channel.text if channel else self._text).body
+        names = self._exercise.names
+        return "\n".join(ast.unparse(one) for one in nodes if getattr(one, "name", "") in names)
 
     def solves(self, key: Key, solved: SolvedCheck, count: int, verbs: frozenset[str]) -> bool:
         """Whether the program gives the solution's first *count* answers to one of the *verbs*.

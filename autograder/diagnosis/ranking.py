@@ -208,7 +208,7 @@ class Ranking:
         if seen.diagnoses:
             rest = self._by_several(seen)
             return rest if rest.diagnoses else seen
-        ways = [self._by_one, self._by_two, self._by_several]
+        ways = [self.by_one, self._by_two, self._by_several]
         for find in ways[:2] if complete else ways:
             explained = find()
             if explained.diagnoses:
@@ -284,6 +284,12 @@ class Ranking:
             and self.passes(found)
         )
 
+    def complete_key(self, found: Explanation) -> Key:
+        """Return the mistakes of the exercise itself that explain every wrong answer, or ()."""
+        keys = [one for programs in found.programs[:1] for one in programs if self.is_complete(one)]
+        own = [one.key for one in keys if self._is_here(one.key, elsewhere=False)]
+        return own[0] if own else ()
+
     def _passes_any(self, found: Candidate, checks: Iterable[FailedCheck]) -> bool:
         return any(self.evidence.end(found.key, check.name) is CheckEnd.PASSES for check in checks)
 
@@ -307,7 +313,7 @@ class Ranking:
         mistake = self.evidence.mistake(key[0])
         return bool(mistake.seen) and not self._consent.is_elsewhere(mistake) and self.admits(key)
 
-    def _by_one(self) -> Explanation:
+    def by_one(self) -> Explanation:
         """Explain every wrong answer by one mistake, or every exception if no answer is wrong."""
         if not self.wrong:
             return self._by_exceptions(self.failed)

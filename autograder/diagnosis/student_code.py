@@ -86,13 +86,13 @@ class StudentCode:
     """The definitions in the source of a submission; statements that can't be parsed are absent."""
 
     def __init__(self, cells: Sequence[bytes], exercises: Collection[str]) -> None:
-        self._cells = cells
+        self.cells = cells
         self._exercises = frozenset(exercises)
         self._written: dict[str, WrittenCode] = {}
 
     @cached_property
     def _statements(self) -> list[ast.stmt]:
-        return [one for cell in self._cells for one in read_parts(cell).tree.body]
+        return [one for cell in self.cells for one in read_parts(cell).tree.body]
 
     @cached_property
     def definitions(self) -> dict[str, list[Definition]]:

@@ -55,8 +55,9 @@ def programs_of(stage: Stage) -> Iterator[Program]:
     for item in misconceptions.read(stage.misconceptions):
         yield Program("misconception", item.id, item.exercise, item.module(solution))
     for one in (one for one in programs() if one.stage == stage.name):
-        wrong = dict.fromkeys(mistake.exercise for mistake in one.mistakes)
-        for exercise in wrong or [each.name for each in stage.exercises]:
+        names = [each.name for each in stage.exercises]
+        wrong = [name for name in names if name in {each.exercise for each in one.mistakes}]
+        for exercise in wrong or names:
             origin = "fresh" if one.mistakes else "right"
             yield Program(origin, one.id, exercise, f"{solution}\n\n{one.code}")
     for path in sorted((CORPORA / "rewrites" / stage.name).glob("*.py")):
