@@ -91,7 +91,12 @@ def conditions(scope: Scope) -> Iterator[Rewrite]:
         is_plain = len(site.node.ops) == 1 and type(site.node.ops[0]) in INVERTED
         if is_plain and id(site.node) not in ends | returned:
             inverted = INVERTED[type(site.node.ops[0])]
-            yield mistake("condition_inverted", put(site, f"LEFT {inverted} RIGHT"))
+            key = "mask_inverted.booleans" if _is_mask(site.holder) else "condition_inverted"
+            yield mistake(key, put(site, f"LEFT {inverted} RIGHT"))
+
+
+def _is_mask(node: object) -> bool:
+    return isinstance(node, ast.Assign) and name_of(node.targets[0]).endswith("mask")
 
 
 def _renamed(name: str, call: ast.Call) -> ast.Call:
@@ -225,6 +230,21 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
         for some in [[one] for one in sites] + ([sites] if len(sites) > 1 else []):
             edits, group = [put(one, f"self.{name}") for one in some], f"layers {name} {right}"
             yield mistake("operand_repeated.argument", edits, group, name=name, right=right)
+    yield from _second_inputs(scope)
+
+
+def _second_inputs(scope: Scope) -> Iterator[Rewrite]:
+    """A layer that gets its first input twice, in one place or in all."""
+    first = next(iter(scope.arguments), "")
+    found: dict[str, list[Edit]] = {}
+    for site in scope.of(ast.Call):
+        match site.node:
+            case ast.Call(func, [_, ast.Name(right), *_]) if _is_own(func):
+                found.setdefault(right, []).append(put(site, "FUNC(FIRST, FIRST)"))
+    for right in sorted({*scope.arguments} & found.keys() - {first}):
+        edits = found[right]
+        for some in [[one] for one in edits] + ([edits] if len(edits) > 1 else []):
+            yield mistake("operand_repeated.argument", some, name=first, right=right)
 
 
 def _is_own(node: ast.expr) -> bool:

@@ -131,7 +131,10 @@ class LiveSource:
             self.tried.update(evidence.tried(one) for one in ranking.checked.values() if one.key)
             if found.diagnoses:
                 break
-        if key := ranking.complete_key(found):
+        own = {number for (number,) in evidence.programs.halves}
+        named = (one for programs in found.programs[:1] for one in programs)
+        keys = (one.key for one in named if own.issuperset(one.key) and ranking.is_complete(one))
+        if key := next(keys, ()):
             known[exercise] = key
         if self.lists_refusals:
             self.tried.update(self._refused(evidence, ranking))

@@ -284,12 +284,6 @@ class Ranking:
             and self.passes(found)
         )
 
-    def complete_key(self, found: Explanation) -> Key:
-        """Return the mistakes of the exercise itself that explain every wrong answer, or ()."""
-        keys = [one for programs in found.programs[:1] for one in programs if self.is_complete(one)]
-        own = [one.key for one in keys if self._is_here(one.key, elsewhere=False)]
-        return own[0] if own else ()
-
     def _passes_any(self, found: Candidate, checks: Iterable[FailedCheck]) -> bool:
         return any(self.evidence.end(found.key, check.name) is CheckEnd.PASSES for check in checks)
 

@@ -23,6 +23,7 @@ REDUCTIONS: Final = frozenset(
 AXES: Final = {word: number for number, word in ORDINALS.items()}
 SWAPS: Final = frozenset({"transpose", "transpose_", "swapaxes", "swapdims"})
 AXES_IN_ANY_ORDER: Final = frozenset({"permute", "movedim", "moveaxis", "T", "t", "einsum"})
+MODULES: Final = {"Softmax", "LogSoftmax"}
 SOFTMAXES: Final = ("softmax", "log_softmax", "Softmax")
 HALF: Final = {0.5, -0.5}
 # What a node of the syntax tree does, and the functions that do the same.
@@ -202,11 +203,12 @@ class WrittenCode:
 
     @cached_property
     def softmaxes(self) -> int:
-        """How many times the source mentions a softmax or an exponential."""
-        return sum(
-            self.mentions[name]
-            for name in FUNCTIONS["takes a softmax"].split()
-            if name in self.called
+        """How many times the source mentions a softmax or an exponential, or calls its module."""
+        names = [name for name in FUNCTIONS["takes a softmax"].split() if name in self.called]
+        made = [name for name, used in self._assigned.items() if not used.isdisjoint(MODULES)]
+        calls = Counter(name_of(each.func) for each in self._nodes if isinstance(each, ast.Call))
+        return sum(self.mentions[name] for name in names) + sum(
+            max(0, calls[name] - 1) for name in made
         )
 
     @cached_property

@@ -128,7 +128,7 @@ def arguments(scope: Scope) -> Iterator[Rewrite]:
         if tested and tested[0] in scope.arguments:
             for part in (site.node.body, site.node.orelse):
                 edit = put(site, "PART", PART=part)
-                yield mistake("argument_ignored.constant", edit, name=tested[0])
+                yield mistake("argument_ignored.alone", edit, name=tested[0])
             parts = {"A": site.node.orelse, "T": site.node.test, "B": site.node.body}
             swap = put(site, "A if T else B", **parts)
             yield mistake("check_wrong.cases", swap, name=tested[0])
@@ -139,16 +139,26 @@ def _handed_on(scope: Scope) -> Iterator[Rewrite]:
     for site in scope.of(ast.Call):
         args = site.node.args
         for count in range(1, len(args)):
-            last = args[-count]
-            if not isinstance(last, ast.Name) or last.id not in scope.arguments:
+            name = _argument(scope, args[-count])
+            if not name:
                 break
-            if last.id not in map(ast.unparse, args[:-count]):  # a size that is passed twice
+            if name not in map(ast.unparse, args[:-count]):  # a size that is passed twice
                 less = Edit(site, partial(_with_fewer, count))
-                yield mistake("argument_ignored.not_passed", less, name=last.id)
+                yield mistake("argument_ignored.not_passed", less, name=name)
     for name in scope.numbers:
         edits = [constant(site, 0.0) for site in scope.loads(name)]
         if scope.is_constructor and "dropout" in name and edits and not any(scope.calls("Dropout")):
             yield mistake("argument_ignored.dropout", edits, "nothing is dropped", name=name)
+
+
+def _argument(scope: Scope, value: ast.expr) -> str:
+    """Return the argument that *value* is, or the optional one from which it is computed, or ""."""
+    match value, scope.locals.get(getattr(value, "id", "")):
+        case ast.Name(name), _ if name in scope.arguments:
+            return name
+        case _, ast.IfExp(ast.Compare(ast.Name(name), [ast.Is()])) if name in scope.optional:
+            return name
+    return ""
 
 
 def _with_fewer(count: int, old: ast.Call) -> ast.expr:
@@ -188,6 +198,9 @@ def positions(scope: Scope) -> Iterator[Rewrite]:
         if len(site.node.args) == 1:
             keys = COUNTS[name_of(site.node.func)]
             yield from mistakes(partial(put, site), zip(OTHER_COUNTS, keys, strict=True))
+        match site.node.args:
+            case [ast.Constant(0), _, ast.Constant(2)]:
+                yield mistake("boundary.steps_of_one", put(site, "FUNC(SECOND // 2)"))
 
 
 def optional_arguments(scope: Scope) -> Iterator[Rewrite]:

@@ -509,6 +509,16 @@ MISCONCEPTIONS = (
         question="By how much do the angles of a query and a key at the same position differ?",
     ),
     Misconception(
+        id="turns_values_in_place_of_keys",
+        exercise="RotaryAttention",
+        swaps=((TURN_KEYS, TURN_KEYS.replace("keys", "values")),),
+        explanation=(
+            "The queries and the values are rotated, but the keys are not; scores depend on "
+            "distances only if queries and keys are rotated."
+        ),
+        question="Which two of the three are compared by a score?",
+    ),
+    Misconception(
         id="turns_before_the_split",
         exercise="RotaryAttention",
         swaps=(

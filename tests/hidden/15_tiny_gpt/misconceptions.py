@@ -208,8 +208,11 @@ MISCONCEPTIONS = (
         id="forgets_the_bias_of_out_proj",
         exercise="count_parameters",
         swaps=(("4 * d_model**2 + d_model", "4 * d_model**2"),),
-        explanation="The bias of out_proj in each block is not counted.",
-        question="What does out_proj have that W_query does not have if qkv_bias is false?",
+        explanation=(
+            "A bias of d_model numbers in each block is not counted: that of out_proj, or that of "
+            "the feed-forward network's second layer."
+        ),
+        question="Which layers of a block have a bias if qkv_bias is false, and of which sizes?",
     ),
     Misconception(
         id="counts_no_norms",
@@ -303,6 +306,22 @@ MISCONCEPTIONS = (
         swaps=(("(1 - learning_rate * weight_decay) * parameter", "1 * parameter"),),
         explanation="The parameter does not decay: `weight_decay` has no effect.",
         question="What happens to a parameter whose gradient is 0?",
+    ),
+    Misconception(
+        id="decays_after_the_step",
+        exercise="adamw_step",
+        swaps=(
+            ("(1 - learning_rate * weight_decay) * parameter", "1 * parameter"),
+            (
+                "    return parameter, mean, square",
+                "    return (1 - learning_rate * weight_decay) * parameter, mean, square",
+            ),
+        ),
+        explanation=(
+            "The decay also shrinks the step: the parameter must decay first, and the step is "
+            "subtracted afterwards."
+        ),
+        question="Which numbers does your code multiply by 1 - learning_rate · weight_decay?",
     ),
     Misconception(
         id="decays_without_the_rate",
@@ -639,6 +658,22 @@ MISCONCEPTIONS = (
         question="Which rate does your code give at the end of the warm-up, if the floor is 0.1?",
     ),
     Misconception(
+        id="cuts_the_curve_at_the_floor",
+        exercise="rate_at",
+        when=("takes a maximum",),
+        swaps=(
+            (
+                "return floor + (peak - floor) * (1 + math.cos(math.pi * share)) / 2",
+                "return max(floor, peak * (1 + math.cos(math.pi * share)) / 2)",
+            ),
+        ),
+        explanation=(
+            "The curve falls to 0 and is cut off at the floor; it must fall from the peak to the "
+            "floor, and reach it in the last step."
+        ),
+        question="At which step does your rate reach the floor?",
+    ),
+    Misconception(
         id="rises_again_after_the_end",
         exercise="rate_at",
         swaps=(("    if step > steps:\n        return floor\n", ""),),
@@ -760,6 +795,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="measures_one_piece",
         exercise="estimate_loss",
+        when=("loops | no rounds",),
         swaps=(("    inputs = ids[", "    count = 1\n    inputs = ids["),),
         explanation="Only the first piece is measured; the loss is the mean over all pieces.",
         question="How many pieces of 6 tokens, each with a token after it, are in 25 ids?",

@@ -583,6 +583,16 @@ MISCONCEPTIONS = (
         question="What must an entry be if the patch restores the clean answer in full?",
     ),
     Misconception(
+        id="measures_from_the_clean_difference",
+        exercise=MAP,
+        swaps=(("difference(logits) - lowest", "difference(logits) - highest"),),
+        explanation=(
+            "The clean difference is subtracted from the patched one; it must be the corrupted "
+            "difference, so that a patch without effect gives 0."
+        ),
+        question="What must an entry be if the patch changes nothing?",
+    ),
+    Misconception(
         id="measures_the_right_logit_alone",
         exercise=MAP,
         swaps=(("(last[items, right] - last[items, wrong]).mean()", "last[items, right].mean()"),),

@@ -12,6 +12,7 @@ def joined(rows: Tensor, mask: Tensor, start: int, end: int, num_parts: int):
     front = [[start, *row] for row in rows]
     back = [[*row, end] for row in rows]
     visible = mask.unsqueeze(1)
+    later_mask = rows > 3
     done = visible | (rows == end)
     if all(one > start for one in rows) and done.any():
         longest = max(len(row) for row in rows)
@@ -37,6 +38,9 @@ class Block(nn.Module):
     def forward(self, x):
         x = self.norm1(x + self.self_att(x))
         return x + self.cross_att(self.norm2(x))
+
+    def reads(self, x, memory):
+        return self.cross_att(self.norm2(x), memory, x)
 
     def steps(self, x):
         before = self.norm1(x)
@@ -76,6 +80,7 @@ IN_CLASS = lines_by_key(RULES, CLASS, "Block")
         pytest.param(
             "condition_inverted", "done = visible | (rows != end)", id="unequal-for-equal"
         ),
+        pytest.param("mask_inverted.booleans", "later_mask = rows <= 3", id="an-inverted-mask"),
         pytest.param("shift_missing.front", "front = [[*row, end] for row in rows]", id="no-start"),
         pytest.param("shift_missing.end", "back = [[start, *row] for row in rows]", id="no-end"),
         pytest.param("shift_missing.left_out", "back = [[*row] for row in rows]", id="no-shift"),
@@ -173,6 +178,11 @@ def test_a_rule_puts_the_counterpart_in_place(key: str, line: str):
             "operand_repeated.argument",
             "return x + self.self_att(self.norm2(x))",
             id="the-other-attention",
+        ),
+        pytest.param(
+            "operand_repeated.argument",
+            "return self.cross_att(self.norm2(x), self.norm2(x))",
+            id="one-input-for-two",
         ),
     ],
 )

@@ -3,7 +3,9 @@
 import pytest
 
 from autograder.errors import CourseError
-from tests.kit.diagnosis.conftest import Grader
+from autograder.suite.compare import agrees
+from autograder.suite.student_proxy import Student
+from tests.kit.diagnosis.conftest import KEYS, QUERIES, VALUES, Grader
 
 ATTEND = """
 def attend(queries, keys, values):
@@ -87,6 +89,17 @@ def test_a_refusal_of_what_is_right_is_named(grader: Grader):
     code = ATTEND.format("(queries @ keys.T / 2).softmax(-1) @ values").replace("!=", "==")
 
     assert grader.kinds("attend", code) == {"check_wrong"}
+
+
+def test_programs_add_their_mistake_to_that_of_another_exercise(grader: Grader):
+    """All programs of an exercise contain the mistake that another exercise is known to have."""
+    known = grader.source.programs("attend")
+    key = next(one for one in known.keys if known.mistake(one[0]).id == "scale_missing")
+    programs = grader.source.programs("Causal", (("attend", key),))
+
+    for one in ((), programs.own_keys[0]):
+        result = Student(programs.channel(one)).call("attend", QUERIES, KEYS, VALUES)
+        agrees(result, (QUERIES @ KEYS.T).softmax(-1) @ VALUES)
 
 
 def test_two_mistakes_are_both_named(grader: Grader):

@@ -40,6 +40,11 @@ def wanted(x: Tensor, mask: Tensor = None):
         queries = queries + mask
     return queries + x
 """
+HANDED_ON = """
+def wanted(x: Tensor, mask: Tensor = None):
+    visible = None if mask is None else mask[None]
+    return head(x, torch.arange(0, len(x), 2), visible)
+"""
 PAIR = """
 def wanted(x: Tensor):
     return x, x + 1
@@ -114,6 +119,18 @@ No gradient flows back through the queries, so nothing that computes them can be
     if True:
 """,
         id="result",
+    ),
+    pytest.param(
+        HANDED_ON,
+        """
+One call does not pass `mask` on, so it has no effect there.
+    return head(x, torch.arange(0, len(x), 2))
+`mask` has no effect.
+    visible = None
+Each of the numbers 0, 1, 2, … is used; only every second of them must be.
+    return head(x, torch.arange(len(x) // 2), visible)
+""",
+        id="handed-on",
     ),
     pytest.param(
         PAIR,
