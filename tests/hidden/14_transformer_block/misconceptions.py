@@ -349,6 +349,18 @@ MISCONCEPTIONS = (
         question="Where in forward does use_shortcut make a difference?",
     ),
     Misconception(
+        id="never_adds_shortcuts",
+        exercise="DeepNetwork",
+        swaps=(
+            (
+                "x = x + output if self.use_shortcut and x.shape == output.shape else output",
+                "x = output",
+            ),
+        ),
+        explanation="No shortcut is added, even if use_shortcut is true.",
+        question="Where in forward does use_shortcut make a difference?",
+    ),
+    Misconception(
         id="adds_the_input_of_the_network",
         exercise="DeepNetwork",
         swaps=(

@@ -45,7 +45,7 @@ Each token also sees the one after it.
     hidden = torch.ones(3, 3).triu(2) == 1
 The mask is the wrong triangle: tokens see later tokens instead of earlier ones.
     hidden = torch.ones(3, 3).tril(-1) == 1
-All tokens are hidden: the triangle leaves nothing visible.
+All tokens are hidden: the mask leaves nothing visible.
     hidden = torch.ones(3, 3) == 1
 """,
         id="masked",
