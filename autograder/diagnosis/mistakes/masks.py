@@ -117,12 +117,16 @@ def triangle(scope: Scope) -> Iterator[Rewrite]:
         if ones is None:
             continue
         lower = name_of(call.func) == "tril"
-        at = ast.literal_eval(diagonal) if isinstance(diagonal, ast.Constant) else 0
-        make = partial(put, site, X=ones)
+        make = partial(put, site, X=ones, D=diagonal)
+        at = ast.literal_eval(diagonal) if isinstance(diagonal, ast.Constant) else None
+        if diagonal is None:
+            at = 0
         for more, key in SHIFTS:
-            yield mistake(key, make(f"X.{name_of(call.func)}({at + more})"))
+            shift = f"D + {more}" if at is None else at + more
+            yield mistake(key, make(f"X.{name_of(call.func)}({shift})"))
         other = "triu" if lower else "tril"
-        for shift in dict.fromkeys((-at, 1 - at if lower else at - 1, at)):
+        shifts = ("D", "D + 1") if at is None else (-at, 1 - at if lower else at - 1, at)
+        for shift in dict.fromkeys(shifts):
             edit = make(f"X.{other}({shift})")
             yield mistake("mask_inverted.triangle", edit, "mask_inverted")
         nothing, everything = ("X", "torch.zeros_like(X)")[:: 1 if lower else -1]
