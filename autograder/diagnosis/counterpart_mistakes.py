@@ -148,7 +148,9 @@ def _joined(operator: ast.boolop, old: ast.BoolOp) -> ast.BoolOp:
 
 
 def functions(scope: Scope) -> Iterator[Rewrite]:
-    """The smallest for the largest, and an axis that is split into the wrong parts."""
+    """The smallest for the largest, parts that must be stacked, and axes that are split wrongly."""
+    for site in scope.calls("stack"):
+        yield mistake("new_axis_missing", Edit(site, partial(_renamed, "cat")))
     for site in scope.calls(*OTHER_EXTREMES):
         name = name_of(site.node.func)
         if site.node.args and isinstance(site.node.args[0], ast.GeneratorExp):

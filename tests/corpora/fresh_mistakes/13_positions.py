@@ -1141,3 +1141,151 @@ class RotaryAttention(nn.Module):
 def apply_rotary(x, cos, sin, halves=False):
     x1, x2 = x.chunk(2, dim=-1)
     return torch.cat([x1 * cos + x2 * sin, x2 * cos - x1 * sin], dim=-1)
+
+
+#% sinusoids_of_half_the_exponent
+#% sinusoidal_positions | frequency_wrong, boundary | The exponent is i/d; it must be 2i/d.
+def sinusoidal_positions(length: int, d_model: int, base: float=10000.0) -> Tensor:
+    if d_model % 2 != 0:
+        raise ValueError(f"{d_model} features can't be shared out in pairs")
+    positions = torch.arange(length)
+    frequencies = base ** (-torch.arange(d_model // 2) / d_model)
+    angles = positions[:, None] * frequencies
+    pairs = torch.stack((angles.sin(), angles.cos()), dim=-1)
+    return pairs.flatten(start_dim=-2)
+
+
+#% halves_put_back_as_pairs
+#% apply_rotary | layout_wrong, pairing_mixed | Rotated halves are put back as neighbouring pairs.
+def apply_rotary(x: Tensor, cos: Tensor, sin: Tensor, halves: bool=False) -> Tensor:
+    d = x.shape[-1]
+    if halves:
+        a, b = (x[..., :d // 2], x[..., d // 2:])
+    else:
+        a, b = (x[..., 0::2], x[..., 1::2])
+    first = a * cos - b * sin
+    second = a * sin + b * cos
+    return torch.stack((first, second), dim=-1).flatten(start_dim=-2)
+
+
+#% values_turned_in_place_of_keys
+#% RotaryAttention | projection_exchanged, operand_repeated | The values are rotated, and the keys are not.
+class RotaryAttention(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int, context_length: int, num_heads: int, base: float=10000.0) -> None:
+        super().__init__()
+        if d_out % num_heads != 0:
+            raise ValueError(f"{num_heads} heads can't share {d_out} features evenly")
+        if d_out // num_heads % 2 != 0:
+            raise ValueError(f"{d_out // num_heads} features of a head can't be put in pairs")
+        self.context_length = context_length
+        self.num_heads = num_heads
+        self.base = base
+        self.W_query = nn.Linear(d_in, d_out, bias=False)
+        self.W_key = nn.Linear(d_in, d_out, bias=False)
+        self.W_value = nn.Linear(d_in, d_out, bias=False)
+        self.out_proj = nn.Linear(d_out, d_out)
+
+    def forward(self, x: Tensor, offset: int=0) -> Tensor:
+        B, T, _ = x.shape
+        if self.context_length < T:
+            raise ValueError(f'{T} tokens do not fit into a context of {self.context_length}')
+        queries = self.W_query(x)
+        keys = self.W_key(x)
+        values = self.W_value(x)
+        H, d = (self.num_heads, queries.shape[-1] // self.num_heads)
+        queries = queries.view(B, T, H, d).transpose(1, 2)
+        keys = keys.view(B, T, H, d).transpose(1, 2)
+        values = values.view(B, T, H, d).transpose(1, 2)
+        positions = torch.arange(offset, offset + T)
+        cos, sin = rotary_angles(positions, d, self.base)
+        queries = apply_rotary(queries, cos, sin)
+        values = apply_rotary(values, cos, sin)
+        scores = queries @ keys.transpose(-2, -1)
+        future = torch.ones_like(scores).triu(diagonal=1) == 1
+        masked = scores.masked_fill(future, float('-inf'))
+        weights = torch.softmax(masked / d ** 0.5, dim=-1)
+        context = weights @ values
+        context = context.transpose(1, 2).reshape(B, T, H * d)
+        return self.out_proj(context)
+
+
+#% slopes_of_four_and_queries_from_zero
+#% alibi_slopes | factor_missing, wrong_form | The exponents have a 4 in place of the 8.
+#% alibi_bias | boundary, parts_exchanged | The first query is at position 0.
+def alibi_slopes(num_heads: int) -> Tensor:
+    P = 2 ** (num_heads.bit_length() - 1)
+    slopes = [2 ** (-4 * (h + 1) / P) for h in range(P)]
+    between = [2 ** (-4 * (h + 1) / (2 * P)) for h in range(0, 2 * P, 2)]
+    return torch.tensor(slopes + between[:num_heads - P])
+
+
+def alibi_bias(num_heads: int, num_queries: int, num_keys: int) -> Tensor:
+    keys = torch.arange(num_keys)
+    queries = torch.arange(num_queries)
+    distances = queries[:, None] - keys
+    return -alibi_slopes(num_heads)[:, None, None] * distances
+
+
+#% turned_back_and_odd_sizes
+#% apply_rotary | sign_reversed | Each pair is rotated the other way.
+#% rotary_angles | check_missing | An odd size is not refused.
+def apply_rotary(x: Tensor, cos: Tensor, sin: Tensor, halves: bool=False) -> Tensor:
+    if halves:
+        a, b = x.chunk(2, dim=-1)
+    else:
+        a, b = (x[..., 0::2], x[..., 1::2])
+    turned = (a * cos + b * sin, b * cos - a * sin)
+    if halves:
+        return torch.cat(turned, dim=-1)
+    return torch.stack(turned, dim=-1).flatten(start_dim=-2)
+
+
+def rotary_angles(positions: Tensor, d: int, base: float=10000.0) -> tuple[Tensor, Tensor]:
+    frequencies = base ** (-torch.arange(0, d, 2) / d)
+    angles = positions[:, None] * frequencies
+    return (angles.cos(), angles.sin())
+
+
+#% inlined_angles_of_half_the_exponent
+#% RotaryAttention | frequency_wrong, boundary | The exponent of the angles is i/d; it must be 2i/d.
+class RotaryAttention(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int, context_length: int, num_heads: int, base: float=10000.0) -> None:
+        super().__init__()
+        if d_out % num_heads != 0:
+            raise ValueError(f"{num_heads} heads can't share {d_out} features evenly")
+        if d_out // num_heads % 2 != 0:
+            raise ValueError(f"{d_out // num_heads} features of a head can't be put in pairs")
+        self.context_length = context_length
+        self.num_heads = num_heads
+        self.base = base
+        self.W_query = nn.Linear(d_in, d_out, bias=False)
+        self.W_key = nn.Linear(d_in, d_out, bias=False)
+        self.W_value = nn.Linear(d_in, d_out, bias=False)
+        self.out_proj = nn.Linear(d_out, d_out)
+
+    def forward(self, x: Tensor, offset: int=0) -> Tensor:
+        B, T, _ = x.shape
+        if self.context_length < T:
+            raise ValueError(f'{T} tokens do not fit into a context of {self.context_length}')
+        queries = self.W_query(x)
+        keys = self.W_key(x)
+        values = self.W_value(x)
+        H, d = (self.num_heads, queries.shape[-1] // self.num_heads)
+        queries = queries.view(B, T, H, d).transpose(1, 2)
+        keys = keys.view(B, T, H, d).transpose(1, 2)
+        values = values.view(B, T, H, d).transpose(1, 2)
+        positions = torch.arange(offset, offset + T)
+        rates = 1 / self.base ** (torch.arange(d // 2) / d)
+        turn = torch.outer(positions.float(), rates)
+        cos, sin = (turn.cos(), turn.sin())
+        queries = apply_rotary(queries, cos, sin)
+        keys = apply_rotary(keys, cos, sin)
+        scores = queries @ keys.transpose(-2, -1)
+        future = torch.ones_like(scores).triu(diagonal=1) == 1
+        masked = scores.masked_fill(future, float('-inf'))
+        weights = torch.softmax(masked / d ** 0.5, dim=-1)
+        context = weights @ values
+        context = context.transpose(1, 2).reshape(B, T, H * d)
+        return self.out_proj(context)

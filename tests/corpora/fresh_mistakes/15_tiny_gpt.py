@@ -718,3 +718,165 @@ class GPT(nn.Module):
         import functools
         x = functools.reduce(lambda stream, block: block(stream), self.blocks, x)
         return nn.functional.linear(self.final_norm(x), self.out_head.weight)
+
+
+#% positions_after_the_blocks
+#% GPT | step_order, step_misplaced | The position vectors are added after the blocks.
+class GPT(nn.Module):
+
+    def __init__(self, vocab_size: int, context_length: int, d_model: int, num_heads: int, num_layers: int, qkv_bias: bool=False, tied: bool=False) -> None:
+        super().__init__()
+        self.tok_emb = nn.Embedding(vocab_size, d_model)
+        self.pos_emb = nn.Embedding(context_length, d_model)
+        self.blocks = nn.ModuleList()
+        for _ in range(num_layers):
+            attention = MultiHeadAttention(d_model, d_model, context_length, 0.0, num_heads, qkv_bias)
+            self.blocks.append(TransformerBlock(attention, d_model, 4 * d_model))
+        self.final_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, vocab_size, bias=False)
+        if tied:
+            self.out_head.weight = self.tok_emb.weight
+
+    def forward(self, ids: Tensor) -> Tensor:
+        T = ids.shape[1]
+        context_length = self.pos_emb.num_embeddings
+        if context_length < T:
+            raise ValueError(f'{T} tokens do not fit into a context of {context_length}')
+        positions = torch.arange(T, device=ids.device)
+        x = self.tok_emb(ids)
+        for block in self.blocks:
+            x = block(x)
+        return self.out_head(self.final_norm(x + self.pos_emb(positions)))
+
+
+#% count_without_the_second_bias
+#% count_parameters | factor_missing, step_missing | The bias of linear2 is not counted.
+def count_parameters(vocab_size: int, context_length: int, d_model: int, num_layers: int, qkv_bias: bool=False, tied: bool=False) -> int:
+    embeddings = (vocab_size + context_length) * d_model
+    attention = 4 * d_model ** 2 + d_model
+    if qkv_bias:
+        attention += 3 * d_model
+    feed_forward = 8 * d_model ** 2 + 4 * d_model
+    norm = 2 * d_model
+    out_head = 0 if tied else vocab_size * d_model
+    block = attention + feed_forward + 2 * norm
+    return embeddings + num_layers * block + norm + out_head
+
+
+#% adamw_decays_after_the_step
+#% adamw_step | step_order | The decay multiplies the parameter after the step.
+def adamw_step(parameter: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, step: int, learning_rate: float, betas: tuple[float, float]=(0.9, 0.999), eps: float=1e-08, weight_decay: float=0.01) -> tuple[Tensor, Tensor, Tensor]:
+    if step < 1:
+        raise ValueError(f'steps count from 1, and this one is {step}')
+    beta1, beta2 = betas
+    mean = beta1 * mean + (1 - beta1) * gradient
+    square = beta2 * square + (1 - beta2) * gradient ** 2
+    direction = mean / (1 - beta1 ** step)
+    size = torch.sqrt(square / (1 - beta2 ** step))
+    parameter = parameter - learning_rate * direction / (size + eps)
+    parameter = (1 - learning_rate * weight_decay) * parameter
+    return (parameter, mean, square)
+
+
+#% rate_cut_off_at_the_floor
+#% rate_at | wrong_form, wrong_operation | The cosine falls to 0 and is cut off at the floor.
+def rate_at(step: int, steps: int, peak: float, warmup: int=0, floor: float=0.0) -> float:
+    if not 0 <= warmup < steps:
+        raise ValueError(f'{warmup} steps of warm-up do not fit into {steps} steps')
+    if step < warmup:
+        return peak * step / warmup
+    if step > steps:
+        return floor
+    share = (step - warmup) / (steps - warmup)
+    return max(floor, peak * (1 + math.cos(math.pi * share)) / 2)
+
+
+#% loss_without_the_last_piece
+#% estimate_loss | boundary | One piece too few is measured.
+def estimate_loss(model: nn.Module, ids: Tensor, length: int) -> float:
+    count = len(ids) // length - 1
+    if count < 1:
+        raise ValueError(f'{len(ids)} tokens are too few for {length} and the token after them')
+    inputs = ids[:count * length].view(count, length)
+    targets = ids[1:count * length + 1].view(count, length)
+    was_training = model.training
+    model.eval()
+    with torch.no_grad():
+        logits = model(inputs)
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+    model.train(was_training)
+    return loss.item()
+
+
+#% rate_one_step_early_and_zero_at_the_end
+#% rate_at | boundary | The warm-up is one step ahead.
+#% rate_at | wrong_return, argument_ignored | After the last step the rate is 0, not the floor.
+def rate_at(step: int, steps: int, peak: float, warmup: int=0, floor: float=0.0) -> float:
+    if not 0 <= warmup < steps:
+        raise ValueError(f'{warmup} steps of warm-up do not fit into {steps} steps')
+    if step < warmup:
+        return peak * (step + 1) / warmup
+    if step > steps:
+        return 0.0
+    share = (step - warmup) / (steps - warmup)
+    return floor + (peak - floor) * (1 + math.cos(math.pi * share)) / 2
+
+
+#% adamw_half_corrected_and_the_norm_afterwards
+#% adamw_step | step_missing | The mean of the squares is not corrected.
+#% clip_gradients | wrong_return | The norm after clipping is returned.
+def adamw_step(parameter: Tensor, gradient: Tensor, mean: Tensor, square: Tensor, step: int, learning_rate: float, betas: tuple[float, float]=(0.9, 0.999), eps: float=1e-08, weight_decay: float=0.01) -> tuple[Tensor, Tensor, Tensor]:
+    if step < 1:
+        raise ValueError(f'steps count from 1, and this one is {step}')
+    beta1, beta2 = betas
+    mean = beta1 * mean + (1 - beta1) * gradient
+    square = beta2 * square + (1 - beta2) * gradient ** 2
+    direction = mean / (1 - beta1 ** step)
+    size = torch.sqrt(square)
+    parameter = (1 - learning_rate * weight_decay) * parameter
+    parameter = parameter - learning_rate * direction / (size + eps)
+    return (parameter, mean, square)
+
+
+def clip_gradients(gradients: Sequence[Tensor], max_norm: float) -> tuple[list[Tensor], float]:
+    if max_norm <= 0:
+        raise ValueError(f'the largest norm must be above 0, and is {max_norm}')
+    squares = [float((gradient ** 2).sum()) for gradient in gradients]
+    norm = math.sqrt(sum(squares))
+    if norm > max_norm:
+        gradients = [gradient * (max_norm / norm) for gradient in gradients]
+    return (list(gradients), min(norm, max_norm))
+
+
+#% loss_of_the_inputs_in_training_mode
+#% estimate_loss | loss_of_the_wrong_thing, boundary | The targets are the inputs.
+#% estimate_loss | step_missing | The model is not put into eval mode.
+def estimate_loss(model: nn.Module, ids: Tensor, length: int) -> float:
+    count = (len(ids) - 1) // length
+    if count < 1:
+        raise ValueError(f'{len(ids)} tokens are too few for {length} and the token after them')
+    inputs = ids[:count * length].view(count, length)
+    targets = ids[:count * length].view(count, length)
+    was_training = model.training
+    with torch.no_grad():
+        logits = model(inputs)
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
+    model.train(was_training)
+    return loss.item()
+
+
+#% inlined_sampling_multiplies
+#% generate | wrong_operation | The logits are multiplied by the temperature.
+def generate(model: nn.Module, ids: Tensor, new_tokens: int, context_length: int, temperature: float=0.0, top_k: int | None=None) -> Tensor:
+    with torch.no_grad():
+        for _ in range(new_tokens):
+            logits = model(ids[:, -context_length:])
+            last = logits[:, -1]
+            if top_k is not None:
+                last = top_k_logits(last, top_k)
+            if temperature == 0:
+                next_ids = last.argmax(dim=-1, keepdim=True)
+            else:
+                next_ids = torch.multinomial(torch.softmax(last * temperature, dim=-1), 1)
+            ids = torch.cat((ids, next_ids), dim=1)
+    return ids

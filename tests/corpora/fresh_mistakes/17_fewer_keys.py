@@ -1454,3 +1454,159 @@ def cached_mask(num_new, num_cached, window=None):
     if window is not None:
         mask = mask & (rows - columns < window)
     return mask.T
+
+
+#% sinks_visible_before_they_come
+#% window_mask | mask_missing | Sinks are visible to earlier queries.
+def window_mask(length: int, window: int, sinks: int=0) -> Tensor:
+    if window < 1:
+        raise ValueError(f'a window holds at least the token itself, not {window} tokens')
+    i = torch.arange(length)[:, None]
+    j = torch.arange(length)
+    return (i - j < window) & (j <= i) | (j < sinks)
+
+
+#% seen_counts_the_kept_tokens
+#% extend_cache | wrong_return, operand_repeated | seen is the number of kept tokens.
+def extend_cache(cache: tuple[Tensor, Tensor, int] | None, keys: Tensor, values: Tensor, window: int | None=None) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor, int]]:
+    if window is not None and window < 1:
+        raise ValueError(f'a window holds at least the token itself, not {window} tokens')
+    T, seen = (keys.shape[2], 0)
+    if cache is not None:
+        seen = cache[2]
+        keys = torch.cat((cache[0], keys), dim=2)
+        values = torch.cat((cache[1], values), dim=2)
+    K = keys.shape[2]
+    forgotten = 0 if window is None else max(0, K - (window - 1))
+    kept = (keys[:, :, forgotten:], values[:, :, forgotten:], K - forgotten)
+    return ((keys, values), kept)
+
+
+#% decoder_without_its_base_and_window
+#% DecoderAttention | argument_ignored | The base is not passed on.
+#% DecoderAttention | argument_ignored, mask_missing | The window is not passed to the mask.
+class DecoderAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int, num_kv_heads: int, window: int | None=None, base: float=10000.0) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"{num_heads} heads can't share {d_model} features evenly")
+        if num_heads % num_kv_heads != 0:
+            raise ValueError(f"{num_heads} query heads can't share {num_kv_heads} key-value heads evenly")
+        if d_model // num_heads % 2 != 0:
+            raise ValueError(f"{d_model // num_heads} features of a head can't be put in pairs")
+        self.num_heads = num_heads
+        self.num_kv_heads = num_kv_heads
+        self.window = window
+        self.base = base
+        d = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=False)
+        self.W_key = nn.Linear(d_model, num_kv_heads * d, bias=False)
+        self.W_value = nn.Linear(d_model, num_kv_heads * d, bias=False)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, cache: tuple[Tensor, Tensor, int] | None=None) -> tuple[Tensor, tuple[Tensor, Tensor, int]]:
+        B, T, _ = x.shape
+        queries = self.W_query(x)
+        keys = self.W_key(x)
+        values = self.W_value(x)
+        H, G, d = (self.num_heads, self.num_kv_heads, queries.shape[-1] // self.num_heads)
+        queries = queries.view(B, T, H, d).transpose(1, 2)
+        keys = keys.view(B, T, G, d).transpose(1, 2)
+        values = values.view(B, T, G, d).transpose(1, 2)
+        seen = 0 if cache is None else cache[2]
+        positions = torch.arange(seen, seen + T)
+        cos, sin = rotary_angles(positions, d)
+        queries = apply_rotary(queries, cos, sin)
+        keys = apply_rotary(keys, cos, sin)
+        (keys, values), cache = extend_cache(cache, keys, values, self.window)
+        keys = repeat_heads(keys, H)
+        values = repeat_heads(values, H)
+        scores = queries @ keys.transpose(-2, -1)
+        visible = cached_mask(T, keys.shape[2] - T)
+        masked = scores.masked_fill(visible == 0, float('-inf'))
+        weights = torch.softmax(masked / d ** 0.5, dim=-1)
+        context = weights @ values
+        context = context.transpose(1, 2).reshape(B, T, H * d)
+        return (self.out_proj(context), cache)
+
+
+#% cache_along_heads_and_hidden_from_itself
+#% extend_cache | wrong_axis, concat_axis | Tokens are joined along the axis of heads.
+#% cached_mask | mask_shifted, boundary | A token does not see itself.
+def extend_cache(cache: tuple[Tensor, Tensor, int] | None, keys: Tensor, values: Tensor, window: int | None=None) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor, int]]:
+    if window is not None and window < 1:
+        raise ValueError(f'a window holds at least the token itself, not {window} tokens')
+    T, seen = (keys.shape[2], 0)
+    if cache is not None:
+        seen = cache[2]
+        keys = torch.cat((cache[0], keys), dim=1)
+        values = torch.cat((cache[1], values), dim=1)
+    K = keys.shape[2]
+    forgotten = 0 if window is None else max(0, K - (window - 1))
+    kept = (keys[:, :, forgotten:], values[:, :, forgotten:], seen + T)
+    return ((keys, values), kept)
+
+
+def cached_mask(num_new: int, num_cached: int, window: int | None=None) -> Tensor:
+    if window is not None and window < 1:
+        raise ValueError(f'a window holds at least the token itself, not {window} tokens')
+    i = torch.arange(num_cached, num_cached + num_new)[:, None]
+    j = torch.arange(num_cached + num_new)
+    visible = j < i
+    if window is not None:
+        visible = visible & (i - j < window)
+    return visible
+
+
+#% inlined_window_one_too_large
+#% DecoderAttention | boundary | A token sees one token beyond its window.
+class DecoderAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int, num_kv_heads: int, window: int | None=None, base: float=10000.0) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f"{num_heads} heads can't share {d_model} features evenly")
+        if num_heads % num_kv_heads != 0:
+            raise ValueError(f"{num_heads} query heads can't share {num_kv_heads} key-value heads evenly")
+        if d_model // num_heads % 2 != 0:
+            raise ValueError(f"{d_model // num_heads} features of a head can't be put in pairs")
+        self.num_heads = num_heads
+        self.num_kv_heads = num_kv_heads
+        self.window = window
+        self.base = base
+        d = d_model // num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=False)
+        self.W_key = nn.Linear(d_model, num_kv_heads * d, bias=False)
+        self.W_value = nn.Linear(d_model, num_kv_heads * d, bias=False)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, cache: tuple[Tensor, Tensor, int] | None=None) -> tuple[Tensor, tuple[Tensor, Tensor, int]]:
+        B, T, _ = x.shape
+        queries = self.W_query(x)
+        keys = self.W_key(x)
+        values = self.W_value(x)
+        H, G, d = (self.num_heads, self.num_kv_heads, queries.shape[-1] // self.num_heads)
+        queries = queries.view(B, T, H, d).transpose(1, 2)
+        keys = keys.view(B, T, G, d).transpose(1, 2)
+        values = values.view(B, T, G, d).transpose(1, 2)
+        seen = 0 if cache is None else cache[2]
+        positions = torch.arange(seen, seen + T)
+        cos, sin = rotary_angles(positions, d, self.base)
+        queries = apply_rotary(queries, cos, sin)
+        keys = apply_rotary(keys, cos, sin)
+        (keys, values), cache = extend_cache(cache, keys, values, self.window)
+        keys = repeat_heads(keys, H)
+        values = repeat_heads(values, H)
+        scores = queries @ keys.transpose(-2, -1)
+        K = keys.shape[2]
+        i = torch.arange(K - T, K).unsqueeze(1)
+        j = torch.arange(K).unsqueeze(0)
+        visible = j <= i
+        if self.window is not None:
+            visible = visible & (j >= i - self.window)
+        masked = scores.masked_fill(visible == 0, float('-inf'))
+        weights = torch.softmax(masked / d ** 0.5, dim=-1)
+        context = weights @ values
+        context = context.transpose(1, 2).reshape(B, T, H * d)
+        return (self.out_proj(context), cache)

@@ -1958,3 +1958,113 @@ def record_activations(
         for hook in hooks:
             hook.remove()
     return output, activations
+
+
+#% recorded_inputs
+#% record_activations | operand_repeated, parts_exchanged | The inputs of the modules are recorded.
+def record_activations(model: nn.Module, inputs: Tensor, names: Sequence[str]) -> tuple[Tensor, dict[str, Tensor]]:
+    modules = dict(model.named_modules())
+    if (unknown := [name for name in names if name not in modules]):
+        raise ValueError(f'the model has no modules named {unknown}')
+    activations = {}
+
+    def recorder(name):
+
+        def record(_module, _given, made):
+            activations[name] = _given[0]
+        return record
+    hooks = [modules[name].register_forward_hook(recorder(name)) for name in names]
+    try:
+        output = model(inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return (output, activations)
+
+
+#% map_minus_the_clean_difference
+#% patching_map | operand_repeated | The clean difference is subtracted.
+def patching_map(model: nn.Module, clean: Tensor, corrupted: Tensor, names: Sequence[str], right: Tensor, wrong: Tensor) -> Tensor:
+    if clean.shape != corrupted.shape:
+        raise ValueError(f'the texts differ in shape: {clean.shape} and {corrupted.shape}')
+    items = torch.arange(len(clean))
+
+    def difference(logits):
+        last = logits[:, -1]
+        return (last[items, right] - last[items, wrong]).mean()
+    with torch.no_grad():
+        clean_logits, clean_activations = record_activations(model, clean, names)
+        corrupted_logits, corrupted_activations = record_activations(model, corrupted, names)
+        lowest, highest = (difference(corrupted_logits), difference(clean_logits))
+        restored = torch.zeros(len(names), clean.shape[1])
+        for row, name in enumerate(names):
+            for position in range(clean.shape[1]):
+                patch = corrupted_activations[name].clone()
+                patch[:, position] = clean_activations[name][:, position]
+                logits = run_with_patches(model, corrupted, {name: patch})
+                restored[row, position] = difference(logits) - highest
+        return restored / (highest - lowest)
+
+
+#% ablation_by_one_mean_without_refusal
+#% ablate_heads | check_missing | Wrong numbers of heads are not refused.
+#% ablate_heads | wrong_axis | The mean is taken over items and positions.
+def ablate_heads(merged: Tensor, num_heads: int, heads: Sequence[int], mean: bool=False) -> Tensor:
+    if merged.shape[-1] % num_heads != 0:
+        raise ValueError(f'{num_heads} heads cannot share {merged.shape[-1]} features evenly')
+    ablated = merged.unflatten(-1, (num_heads, -1)).clone()
+    for head in heads:
+        ablated[:, :, head] = ablated[:, :, head].mean(dim=(0, 1)) if mean else 0.0
+    return ablated.flatten(start_dim=2)
+
+
+#% bool_pattern_and_joined_streams
+#% induction_pattern | dtype | The pattern is bool.
+#% logit_lens | wrong_axis, concat_axis | The logits are joined along the first axis.
+def induction_pattern(ids: Tensor) -> Tensor:
+    same = ids.unsqueeze(-1) == ids.unsqueeze(-2)
+    earlier = torch.tril(same, diagonal=-1)
+    none = torch.zeros_like(earlier[..., :1])
+    return torch.cat((none, earlier[..., :-1]), dim=-1)
+
+
+def logit_lens(streams: Sequence[Tensor], norm: nn.Module, out_head: nn.Module) -> Tensor:
+    return torch.cat([out_head(norm(stream)) for stream in streams])
+
+
+#% attribution_unscaled_and_eps_outside
+#% logit_attribution | step_missing, factor_missing | The scale is left out.
+#% logit_attribution | eps_outside_root | eps is added to the root.
+def logit_attribution(parts: Tensor, scale: Tensor, directions: Tensor, eps: float=1e-05) -> Tensor:
+    stream = parts.sum(dim=0)
+    variance = stream.var(dim=-1, keepdim=True, correction=0)
+    centered = parts - parts.mean(dim=-1, keepdim=True)
+    normalized = centered / (torch.sqrt(variance) + eps)
+    return (normalized * directions).sum(dim=-1)
+
+
+#% inlined_recording_keeps_its_hooks
+#% patching_map | state_kept, step_missing | The hooks of the second run stay in the model.
+def patching_map(model: nn.Module, clean: Tensor, corrupted: Tensor, names: Sequence[str], right: Tensor, wrong: Tensor) -> Tensor:
+    if clean.shape != corrupted.shape:
+        raise ValueError(f'the texts differ in shape: {clean.shape} and {corrupted.shape}')
+    items = torch.arange(len(clean))
+
+    def difference(logits):
+        last = logits[:, -1]
+        return (last[items, right] - last[items, wrong]).mean()
+    with torch.no_grad():
+        clean_logits, clean_activations = record_activations(model, clean, names)
+        modules = dict(model.named_modules())
+        corrupted_activations = {}
+        hooks = [modules[name].register_forward_hook(lambda _m, _g, made, name=name: corrupted_activations.__setitem__(name, made)) for name in names]
+        corrupted_logits = model(corrupted)
+        lowest, highest = (difference(corrupted_logits), difference(clean_logits))
+        restored = torch.zeros(len(names), clean.shape[1])
+        for row, name in enumerate(names):
+            for position in range(clean.shape[1]):
+                patch = corrupted_activations[name].clone()
+                patch[:, position] = clean_activations[name][:, position]
+                logits = run_with_patches(model, corrupted, {name: patch})
+                restored[row, position] = difference(logits) - lowest
+        return restored / (highest - lowest)

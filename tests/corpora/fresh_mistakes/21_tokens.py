@@ -1399,3 +1399,88 @@ def bits_per_byte(mean_loss: float, num_tokens: int, num_bytes: int) -> float:
         raise ValueError("a text without bytes has no loss per byte")
     nats = mean_loss * num_bytes
     return nats / math.log(2) / num_bytes
+
+
+#% runs_counted_without_overlap
+#% count_pairs | boundary, pairs_once | In a run of one id, every second pair is skipped.
+def count_pairs(pieces, counts):
+    found = {}
+    for piece, count in zip(pieces, counts):
+        i = 0
+        while i < len(piece) - 1:
+            pair = (piece[i], piece[i + 1])
+            found[pair] = found.get(pair, 0) + count
+            i += 2 if piece[i] == piece[i + 1] else 1
+    return found
+
+
+#% counts_ignored_and_overlapping_merges
+#% count_pairs | argument_ignored, pairs_once | The counts have no effect.
+#% merge | step_too_small | The search goes on inside of what it has merged.
+def count_pairs(pieces: list[list[int]], counts: list[int]) -> dict[tuple[int, int], int]:
+    how_often: dict[tuple[int, int], int] = {}
+    for piece, count in zip(pieces, counts, strict=True):
+        for pair in zip(piece, piece[1:]):
+            how_often[pair] = how_often.get(pair, 0) + 1
+    return how_often
+
+
+def merge(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
+    merged, i = ([], 0)
+    while i < len(ids):
+        if tuple(ids[i:i + 2]) == pair:
+            merged.append(new_id)
+            i += 1
+        else:
+            merged.append(ids[i])
+            i += 1
+    return merged
+
+
+#% bytes_missing_and_decimal_logarithm
+#% token_bytes | bytes_missing | The single bytes are missing.
+#% bits_per_byte | wrong_operation, wrong_form | The logarithm of 10 stands for that of 2.
+def token_bytes(merges: list[tuple[int, int]]) -> list[bytes]:
+    tokens = [bytes([number]) for number in range(256)]
+    for left, right in merges:
+        tokens.append(tokens[left] + tokens[right])
+    return tokens[256:]
+
+
+def bits_per_byte(mean_loss: float, num_tokens: int, num_bytes: int) -> float:
+    if num_bytes == 0:
+        raise ValueError('a text without bytes has no loss per byte')
+    nats = mean_loss * num_tokens
+    return nats / math.log(10) / num_bytes
+
+
+#% reversed_ranks_and_nested_words
+#% encode | direction_reversed, rank_ignored | The merges are applied from the last to the first.
+#% encode | list_of_lists | Each word is a list of its own.
+def encode(text: str, merges: list[tuple[int, int]]) -> list[int]:
+    ids: list[int] = []
+    for word in split_words(text):
+        piece = list(word.encode())
+        for rank, pair in reversed(list(enumerate(merges))):
+            piece = merge(piece, pair, 256 + rank)
+        ids.append(piece)
+    return ids
+
+
+#% inlined_counts_ignored
+#% train_bpe | argument_ignored, pairs_once | The written-out count ignores how often a word occurs.
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    pieces = [list(word.encode()) for word in word_counts]
+    counts = list(word_counts.values())
+    merges: list[tuple[int, int]] = []
+    while len(merges) < num_merges:
+        found = {}
+        for piece in pieces:
+            for a, b in zip(piece, piece[1:]):
+                found[a, b] = found.get((a, b), 0) + 1
+        if not found:
+            break
+        pair = max(found, key=found.get)
+        pieces = [merge(piece, pair, 256 + len(merges)) for piece in pieces]
+        merges.append(pair)
+    return merges

@@ -247,6 +247,16 @@ MISCONCEPTIONS = (
         question="Which features of x did a and b come from?",
     ),
     Misconception(
+        id="puts_halves_back_as_pairs",
+        exercise="apply_rotary",
+        swaps=(("    if halves:\n        return torch.cat(turned, dim=-1)  # (…, T, d)\n", ""),),
+        explanation=(
+            "Halves are rotated and then put back as neighbouring pairs; each feature must return "
+            "to its own position in the vector."
+        ),
+        question="Which features of x did a and b come from if `halves` is True?",
+    ),
+    Misconception(
         id="turns_with_a_feature_that_was_turned",
         exercise="apply_rotary",
         swaps=(

@@ -133,6 +133,9 @@ IN_CLASS = lines_by_key(RULES, CLASS, "Block")
             id="the-place-of-the-smallest",
         ),
         pytest.param(
+            "new_axis_missing", "return (torch.cat([parts, largest]), done)", id="no-new-axis"
+        ),
+        pytest.param(
             "wrong_return.sign", "return -(torch.stack([parts, largest]), done)", id="minus"
         ),
         pytest.param("wrong_operation.sign", "loss = rows.mean()", id="a-missing-sign"),
