@@ -33,6 +33,7 @@ PURE = frozenset(
     | {"tril", "triu", "clone", "detach", "to", "float", "double", "clamp", "narrow", "where"}
     | {"cat", "stack", "chunk", "split"}
 )
+_RESULTS = (ast.Return, ast.Yield, ast.YieldFrom)
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
 
 
@@ -89,6 +90,7 @@ def signs(
         *_bare_names(last, code),
         *_layers_in_calls(last, code),
         *_lost_results(last),
+        *_lost_returns(last),
         *_defaults(last, contract),
         *_lost_axes(last),
     ]
@@ -238,6 +240,28 @@ def _lost_results(definition: Definition) -> Iterator[Sign]:
         for each in ast.walk(function):
             if isinstance(each, ast.Expr) and (what := _computed(each.value, layers, called)):
                 yield Sign.of("result_dropped", line=each.lineno, what=what)
+
+
+def _lost_returns(definition: Definition) -> Iterator[Sign]:
+    """Find a function that is annotated with a result, and has no line that returns one."""
+    for name, function in methods(definition).items():
+        result = ast.unparse(function.returns or ast.Constant(None))
+        inside = [*_without_inner(function.body)]
+        may_end = any(isinstance(each, _RESULTS) or _raises_unwritten(each) for each in inside)
+        if not may_end and not any(word in result for word in ("None", "Optional", "Never")):
+            yield Sign.of("no_return", name=name or definition.name, result=result)
+
+
+def _without_inner(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """Yield the nodes of a function without those of the functions inside it."""
+    waiting = [*body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Return) and node.value is None:
+            continue
+        yield node
+        if not isinstance(node, ast.Lambda | ast.ClassDef | Function):
+            waiting += ast.iter_child_nodes(node)
 
 
 def _lost_axes(definition: Definition) -> Iterator[Sign]:

@@ -148,3 +148,25 @@ def test_only_code_besides_the_raise_is_a_leftover():
     assert not has_leftover(stub, "mix")
     assert has_leftover(begun, "mix")
     assert not has_leftover(stub, "other")
+
+
+@pytest.mark.parametrize(
+    ("code", "named"),
+    [
+        pytest.param("def mix(a, b, share=0.5) -> float:\n    c = a + b", True, id="no-line"),
+        pytest.param("def mix(a, b, share=0.5) -> float:\n    return", True, id="without-a-value"),
+        pytest.param(
+            "def mix(a, b, share=0.5) -> float:\n    def c():\n        return a", True, id="inner"
+        ),
+        pytest.param("def mix(a, b, share=0.5) -> float:\n    return a", False, id="returns"),
+        pytest.param("def mix(a, b, share=0.5) -> float:\n    yield a", False, id="yields"),
+        pytest.param("def mix(a, b, share=0.5) -> None:\n    a.sort()", False, id="none"),
+        pytest.param("def mix(a, b, share=0.5):\n    c = a + b", False, id="no-annotation"),
+        pytest.param(
+            "def mix(a, b, share=0.5) -> float:\n    raise NotImplementedError", False, id="stub"
+        ),
+    ],
+)
+def test_a_function_that_never_returns_its_result_is_named(code: str, named: bool):  # noqa: FBT001  # a parameter
+    """The annotation of the stub promises a result, and no line of the function returns one."""
+    assert ("no_return" in found("mix", code)) == named
