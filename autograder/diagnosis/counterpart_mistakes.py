@@ -7,7 +7,7 @@ on this file.
 import ast
 from collections.abc import Iterator
 from functools import partial
-from itertools import pairwise, permutations
+from itertools import pairwise, permutations, product
 
 from autograder.diagnosis.mistakes.rewriting import (
     Edit,
@@ -26,6 +26,7 @@ ENDS = {"0": ("-1", "wrong_end.last"), "-1": ("0", "wrong_end.first")}  # the ot
 QUANTIFIERS = {"all": ("any", "all_any.one"), "any": ("all", "all_any.all")}
 EQUAL = {ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in", ast.NotIn: "in"}
 INVERTED = EQUAL | {ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">"}
+ONE_CONDITION = dict.fromkeys(("LEFT", "RIGHT"), "wrong_operation.one_condition")
 OPERATIONS: dict[type[ast.operator], dict[str, str]] = {  # that `reductions` does not exchange
     ast.Add: {"RIGHT": "wrong_operation.no_first_term"},
     ast.Sub: {
@@ -34,21 +35,12 @@ OPERATIONS: dict[type[ast.operator], dict[str, str]] = {  # that `reductions` do
     },
     ast.Mult: {"RIGHT": "wrong_operation.no_first_factor"},
     ast.Div: {"RIGHT / LEFT": "wrong_operation.reversed_quotient"},
-    ast.BitOr: {
-        "LEFT & RIGHT": "wrong_operation.and_for_or",
-        "LEFT": "wrong_operation.one_condition",
-        "RIGHT": "wrong_operation.one_condition",
-    },
-    ast.BitAnd: {
-        "LEFT | RIGHT": "wrong_operation.or_for_and",
-        "LEFT": "wrong_operation.one_condition",
-        "RIGHT": "wrong_operation.one_condition",
-    },
+    ast.BitOr: {"LEFT & RIGHT": "wrong_operation.and_for_or", **ONE_CONDITION},
+    ast.BitAnd: {"LEFT | RIGHT": "wrong_operation.or_for_and", **ONE_CONDITION},
 }
 DTYPES = ("float32", "int64", "bool")
 EXTREMES = {"max": "min", "argmax": "argmin", "maximum": "minimum"}
-OTHER_EXTREMES = EXTREMES | {other: name for name, other in EXTREMES.items()}
-EXTREME_WORDS = {name: "maximum" if "max" in name else "minimum" for name in OTHER_EXTREMES}
+EXTREMES |= {other: name for name, other in EXTREMES.items()}
 
 
 def ends(scope: Scope) -> Iterator[Rewrite]:
@@ -67,9 +59,7 @@ def ends(scope: Scope) -> Iterator[Rewrite]:
 
 def halves(scope: Scope) -> Iterator[Rewrite]:
     """The beginning of a part for its end, and the reverse."""
-    written = [
-        site.node for site in scope.of(ast.Subscript) if isinstance(site.node.ctx, ast.Store)
-    ]
+    written = (one.node for one in scope.of(ast.Subscript) if isinstance(one.node.ctx, ast.Store))
     stores = {id(part) for node in written for part in ast.walk(node.slice)}
     for site in scope.of(ast.Slice):
         used = "wrong_end.written" if id(site.node) in stores else "wrong_end.part"
@@ -127,7 +117,8 @@ def operations(scope: Scope) -> Iterator[Rewrite]:
     for site in scope.of(ast.BoolOp):
         both = isinstance(site.node.op, ast.And)
         key = "wrong_operation.or_for_and" if both else "wrong_operation.and_for_or"
-        yield mistake(key, Edit(site, partial(_joined, ast.Or() if both else ast.And())))
+        other = ast.BoolOp(ast.Or() if both else ast.And(), site.node.values)
+        yield mistake(key, put(site, "NEW", NEW=ast.copy_location(other, site.node)))
 
 
 def terms(scope: Scope) -> Iterator[Rewrite]:
@@ -143,23 +134,19 @@ def terms(scope: Scope) -> Iterator[Rewrite]:
                 yield mistake("layer_unused.term", put(site, rest), layer=name_of(term.func))
 
 
-def _joined(operator: ast.boolop, old: ast.BoolOp) -> ast.BoolOp:
-    return ast.copy_location(ast.BoolOp(operator, old.values), old)
-
-
 def functions(scope: Scope) -> Iterator[Rewrite]:
     """The smallest for the largest, parts that must be stacked, and axes that are split wrongly."""
     for site in scope.calls("stack"):
         yield mistake("new_axis_missing", Edit(site, partial(_renamed, "cat")))
-    for site in scope.calls(*OTHER_EXTREMES):
+    for site in scope.calls(*EXTREMES):
         name = name_of(site.node.func)
         if site.node.args and isinstance(site.node.args[0], ast.GeneratorExp):
             yield mistake("wrong_end.first_only", put(site, "next(FIRST)"))
         of_tensor = isinstance(site.node.func, ast.Attribute) and name == "max"
         if not of_tensor and not any(one.arg == "key" for one in site.node.keywords):
-            other = OTHER_EXTREMES[name]
-            words = {"old": EXTREME_WORDS[name], "new": EXTREME_WORDS[other]}
-            yield mistake("wrong_reduction.other", Edit(site, partial(_renamed, other)), **words)
+            old, new = ("maximum", "minimum")[:: 1 if "max" in name else -1]
+            edit = Edit(site, partial(_renamed, EXTREMES[name]))
+            yield mistake("wrong_reduction.other", edit, old=old, new=new)
     apart = []
     for site in scope.calls("unflatten"):
         match site.node.args:
@@ -179,7 +166,8 @@ def shifts(scope: Scope) -> Iterator[Rewrite]:
     for sites, others, end, key in both:
         for site in sites:
             name = name_of(site.node.elts[end])
-            yield mistake("shift_missing.left_out", put(site, "SOME", SOME=_rest(site)), name=name)
+            rest = put(site, "[REST]", REST=site.node.elts[1 - end])
+            yield mistake("shift_missing.left_out", rest, name=name)
             for other in others:
                 yield mistake(key, put(site, "SAME", SAME=other.node), name=name)
                 added = name_of(other.node.elts[1 - end])
@@ -193,12 +181,6 @@ def _is_added(node: ast.List, starred: int) -> bool:
         return False
     added = node.elts[1 - starred]
     return isinstance(node.elts[starred], ast.Starred) and isinstance(added, ast.Name)
-
-
-def _rest(site: Site) -> ast.List:
-    starred: list[ast.expr] = [one for one in site.node.elts if isinstance(one, ast.Starred)]
-    new = ast.copy_location(ast.List(starred, ast.Load()), site.node)
-    return ast.fix_missing_locations(new)
 
 
 def arguments(scope: Scope) -> Iterator[Rewrite]:
@@ -268,12 +250,10 @@ def results(scope: Scope) -> Iterator[Rewrite]:
     for site in scope.results:
         if any(isinstance(one.node.op, ast.USub) for one in scope.of(ast.UnaryOp)):
             yield mistake("wrong_return.sign", put(site, "-(OLD)"), f"{EFFECT} sign of all")
-        if isinstance(site.node, ast.Tuple):
-            for index in range(len(site.node.elts)):
-                place = site_of(site, site.node.elts, index)
-                for dtype in DTYPES:
-                    edit = put(place, f"OLD.to(torch.{dtype})")
-                    yield mistake("dtype.other", edit, "dtype", dtype=dtype)
+        parts = len(site.node.elts) if isinstance(site.node, ast.Tuple) else 0
+        for index, dtype in product(range(parts), DTYPES):
+            edit = put(site_of(site, site.node.elts, index), f"OLD.to(torch.{dtype})")
+            yield mistake("dtype.other", edit, "dtype", dtype=dtype)
 
 
 def steps(scope: Scope) -> Iterator[Rewrite]:

@@ -14,12 +14,13 @@ from autograder.diagnosis.mistakes.rewriting import (
     Rewrite,
     Scope,
     Site,
-    block,
     constant,
     leave_out,
     mistake,
+    mistakes,
     name_of,
     put,
+    restate,
     site_of,
 )
 from autograder.diagnosis.naming import EFFECT
@@ -84,8 +85,7 @@ def choices(scope: Scope) -> Iterator[Rewrite]:
     for site in scope.calls(*CHOICES):
         key = next((one.value for one in site.node.keywords if one.arg == "key"), None)
         if isinstance(site.node.func, ast.Name) and key is not None and site.node.args:
-            for text, kind in SAME_VALUE:
-                yield mistake(kind, put(site, text, K=key), "tie_order")
+            yield from mistakes(partial(put, site, K=key), SAME_VALUE, "tie_order")
             name, other = site.node.func.id, CHOICES[site.node.func.id]
             words = {"old": WORDS[name], "new": WORDS[other]}
             yield mistake("wrong_choice.other", put(site, f"{other}(FIRST, key=K)", K=key), **words)
@@ -105,13 +105,8 @@ def rounds(scope: Scope) -> Iterator[Rewrite]:
         for site in scope.of(ast.Assign):
             is_in_loop = any(one is site.node for one in loop.node.body)
             if is_in_loop and isinstance(site.node.value, ast.Call):
-                edits = (Edit(loop, partial(_after, site.node)), leave_out(site))
-                yield mistake("computed_once", edits)
-
-
-def _after(first: ast.stmt, loop: ast.stmt) -> ast.stmt:
-    """Return a statement that runs *first* and then *loop*."""
-    return block([first, loop])
+                before = restate(loop, "if True:\n    FIRST\n    OLD", FIRST=site.node)
+                yield mistake("computed_once", (before, leave_out(site)))
 
 
 def counts(scope: Scope) -> Iterator[Rewrite]:
@@ -134,11 +129,11 @@ def results(scope: Scope) -> Iterator[Rewrite]:
     lists = [arg.arg for arg in scope.node.args.args if (arg.type_comment or "")[:5] == "list["]
     typed = [one.node for one in scope.of(ast.AnnAssign)]
     made = dict(scope.sources) | {name_of(one.target): one.value for one in typed}
-    for site in (one for one in scope.of(ast.Return) if one.node.value is not None):
-        make = partial(put, site_of(site, site.node, "value"))
+    for site in scope.results:
+        make = partial(put, site)
         for name in lists:
             yield mistake("wrong_return.unchanged", make(f"list({name})"), EFFECT, name=name)
-        if isinstance(made.get(name_of(site.node.value)), ast.List):
+        if isinstance(made.get(name_of(site.node)), ast.List):
             yield mistake("wrong_return.without", make("OLD[1:]"), one="first")
             yield mistake("wrong_return.without", make("OLD[:-1]"), one="last")
 
@@ -152,8 +147,7 @@ def texts(scope: Scope) -> Iterator[Rewrite]:
     given = scope.node.args.args if scope.node.name[0] != "_" else ()  # none of helpers
     for name in (arg.arg for arg in given if arg.type_comment == "str"):
         for method in ("strip", "rstrip", "lstrip"):
-            loads = [one for one in scope.of(ast.Name) if one.node.id == name]
-            ends = [put(one, f"{name}.{method}()") for one in loads]
+            ends = [put(one, f"{name}.{method}()") for one in scope.loads(name)]
             yield mistake("ends_lost.named", ends, name=name)
 
 
@@ -200,14 +194,11 @@ def parts(scope: Scope) -> Iterator[Rewrite]:
     """Entries that must be left out, and other bases."""
     for site in scope.of(ast.comprehension):
         if site.node.ifs:
-            yield mistake("filter_missing", Edit(site, _without_filter))
+            without = ast.comprehension(site.node.target, site.node.iter, [], site.node.is_async)
+            yield mistake("filter_missing", put(site, "NEW", NEW=without))
     for site in scope.calls("log"):
         for name in ("log2", "log10"):
             yield mistake("wrong_base", put(site, f"OBJECT.{name}(FIRST)"))
-
-
-def _without_filter(old: ast.comprehension) -> ast.comprehension:
-    return ast.comprehension(old.target, old.iter, [], old.is_async)
 
 
 def updates(scope: Scope) -> Iterator[Rewrite]:

@@ -3,13 +3,12 @@
 import ast
 from collections.abc import Iterator
 from functools import partial
-from itertools import combinations
+from itertools import combinations, permutations
 
 from autograder.diagnosis.mistakes.rewriting import (
     Edit,
     Rewrite,
     Scope,
-    Site,
     constant,
     is_module,
     leave_out,
@@ -49,12 +48,6 @@ COUNTS = {  # the mistakes of `OTHER_COUNTS`, in their order
 OTHER_COUNTS = ("FUNC(1, FIRST)", "FUNC(FIRST - 1)", "FUNC(1, FIRST + 1)")
 
 IN_PLACE = {ast.Div: "div_", ast.Mult: "mul_", ast.Sub: "sub_", ast.Add: "add_"}
-
-FIXED_SIZES = (2, 3, 4, 6, 8)  # those of the documents, and common choices
-
-FIXED_SHARES = (0.5, 0.1, 0.2)
-
-FIXED_AXES = (-1, 0, 1)
 
 DTYPES = ("float64", "float32", "int64", "bool")
 
@@ -258,41 +251,22 @@ def effects(scope: Scope) -> Iterator[Rewrite]:
             name = name_of(target) if target is not None and not is_module(target) else ""
             key = "step_missing.unchanged" if name else "step_missing"
             yield mistake(key, leave_out(site), name=name)
-            yield from _sources(scope, site)
 
 
-def _sources(scope: Scope, site: Site) -> Iterator[Rewrite]:
-    """The wrong one of parallel attributes is in an argument at *site*, or two are swapped."""
-    found = [one for one in _parallel(scope) if _inside(one, scope) is site.node]
-    others = [one for one in _parallel(scope) if _inside(one, scope) is not site.node]
-    for one in found:
-        for name in sorted({other.node.attr for other in others} - {one.node.attr}):
-            was, edit = one.node.attr, put(one, f"OBJECT.{name}")
+def sources(scope: Scope) -> Iterator[Rewrite]:
+    """The wrong one of parallel attributes is in an argument of a statement, or two are swapped."""
+    calls = [one.node.value for one in scope.of(ast.Expr) if isinstance(one.node.value, ast.Call)]
+    of = {id(node): call for call in calls for arg in call.args for node in ast.walk(arg)}
+    places = (one for one in scope.of(ast.Attribute) if id(one.node) in of)
+    found = [one for one in places if role_of(ast.Name(one.node.attr)) in PROJECTIONS]
+    for one, other in permutations(found, 2) if not scope.is_constructor else ():
+        was, name = one.node.attr, other.node.attr
+        if of[id(one.node)] is not of[id(other.node)] and name != was:
+            edit = put(one, f"OBJECT.{name}")
             yield mistake("projection_exchanged.attribute", edit, name=name, right=was)
-            for other in others:
-                if other.node.attr == name and name > was:
-                    edits = (edit, put(other, f"OBJECT.{was}"))
-                    yield mistake("projection_exchanged.names", edits, one=was, other=name)
-
-
-def _parallel(scope: Scope) -> list[Site]:
-    """List the attributes that are arguments of statements, each a projection's."""
-    return [
-        one
-        for one in scope.of(ast.Attribute)
-        if role_of(ast.Name(one.node.attr)) in PROJECTIONS and _inside(one, scope) is not None
-    ]
-
-
-def _inside(site: Site, scope: Scope) -> ast.Expr | None:
-    """Return the statement whose arguments contain the node at *site*."""
-    for other in scope.of(ast.Expr):
-        call = other.node.value
-        if isinstance(call, ast.Call) and any(
-            node is site.node for arg in call.args for node in ast.walk(arg)
-        ):
-            return other.node  # type: ignore[no-any-return]  # a place holds any node
-    return None
+            if name > was:
+                edits = (edit, put(other, f"OBJECT.{was}"))
+                yield mistake("projection_exchanged.names", edits, one=was, other=name)
 
 
 def forms_of_results(scope: Scope) -> Iterator[Rewrite]:

@@ -17,7 +17,6 @@ from autograder.diagnosis.mistakes.rewriting import (
 )
 from autograder.diagnosis.vocabulary import EPSILON
 
-ACTIVATIONS = ("relu", "gelu", "silu", "sigmoid", "tanh", "SiLU", "GELU", "ReLU")
 JOINS = ("cat", "concat", "concatenate", "stack", "hstack", "vstack")
 ROOTS = {"sqrt": "torch.sqrt(A) + E", "rsqrt": "1 / (torch.sqrt(A) + E)"}
 POWERS = {"0.5": "A ** 0.5 + E", "-0.5": "1 / (A ** 0.5 + E)"}
@@ -74,8 +73,6 @@ def factors(scope: Scope) -> Iterator[Rewrite]:
                 continue
             case ast.BinOp(left, ast.Mult(), _) if (number := _number(left)) is not None:
                 yield _without(scope, number, put(site, "-RIGHT" if number < 0 else "RIGHT"))
-            case ast.BinOp(_, ast.Mult(), right) if (number := _number(right)) is not None:
-                yield _without(scope, number, put(site, "LEFT"))
     for site in scope.calls("arange"):
         match site.node.args:
             case [ast.Constant(0), end, ast.Constant(2)]:
@@ -95,22 +92,8 @@ def repeated(scope: Scope) -> Iterator[Rewrite]:
         source, times = input_site(site), option(site.node, "repeats", 1)
         dim = option(site.node, "dim", 2)
         if source and times is not None and dim is not None:
-            yield _in_turn(put(site, "torch.cat([X] * N, dim=D)", X=source, N=times, D=dim))
-    for site in scope.calls("reshape", "view", "flatten"):
-        match site.node.func:
-            case ast.Attribute(ast.Call(ast.Attribute(inner, "expand" | "repeat"), sizes)):
-                if (found := _new_axis(inner)) and len(sizes) > found[1] > 0:
-                    tensor, axis = found
-                    text = f"torch.cat([X] * N, dim={axis - 1})"
-                    yield _in_turn(put(site, text, X=tensor, N=sizes[axis]))
-    for site in scope.of(ast.BinOp):
-        match site.node:
-            case ast.BinOp(ast.Call(func, [end]), ast.FloorDiv()) if name_of(func) == "arange":
-                yield _in_turn(put(site, "LEFT % (END // RIGHT)", END=end))
-
-
-def _in_turn(edit: Edit) -> Rewrite:
-    return mistake("repeat_for_interleave", edit)
+            edit = put(site, "torch.cat([X] * N, dim=D)", X=source, N=times, D=dim)
+            yield mistake("repeat_for_interleave", edit)
 
 
 def joined(scope: Scope) -> Iterator[Rewrite]:
@@ -127,12 +110,6 @@ def _squared(node: ast.expr) -> ast.expr | None:
     match node:
         case ast.BinOp(base, ast.Pow(), ast.Constant(2)):
             return base
-        case ast.Call(ast.Attribute(base, "pow"), [ast.Constant(2)]):
-            return base
-        case ast.Call(ast.Attribute(base, "square"), []):
-            return base
-        case ast.BinOp(left, ast.Mult(), right) if ast.dump(left) == ast.dump(right):
-            return left
     return None
 
 
@@ -146,18 +123,6 @@ def _is_difference(scope: Scope, node: ast.expr | None) -> bool:
                 scope, scope.locals[name]
             )
     return False
-
-
-def _new_axis(node: ast.expr) -> tuple[ast.expr, int] | None:
-    """Return the tensor that gets a new axis in *node*, and which one."""
-    match node:
-        case ast.Call(ast.Attribute(tensor, "unsqueeze"), [ast.Constant(int(axis))]):
-            return tensor, axis
-        case ast.Subscript(tensor, ast.Tuple(parts)):
-            new = [at for at, one in enumerate(parts) if ast.unparse(one) == "None"]
-            if len(new) == 1:
-                return tensor, new[0]
-    return None
 
 
 def _number(node: ast.expr) -> float | None:

@@ -89,11 +89,9 @@ def axes(scope: Scope) -> Iterator[Rewrite]:
 def _pair(node: ast.expr) -> str:
     """Name the two axes that are swapped: those of a matrix, or those with the two numbers."""
     match node:
-        case ast.Call(ast.Attribute(), [one, other]) if {axis_of(one)[:3], axis_of(other)[:3]} == {
-            "the"
-        }:
-            first = axis_of(one).removesuffix(" axis")
-            return f"{first} and {axis_of(other)}"
+        case ast.Call(ast.Attribute(), args) if [axis_of(one)[:3] for one in args] == ["the"] * 2:
+            one, other = map(axis_of, args)
+            return f"{one.removesuffix(' axis')} and {other}"
         case ast.Attribute():
             return "the two axes"
     return "the axes of tokens and features"
@@ -131,16 +129,11 @@ def new_shapes(scope: Scope) -> Iterator[Rewrite]:
             key = "sizes_exchanged.counts" if one and other else "sizes_exchanged.sizes"
             edit = Edit(site, partial(swapped, first))
             yield mistake(key, edit, of=of, one=one, other=other)
-        if _is_product(call):
+        last = call.args[-1] if call.args else None
+        if isinstance(last, ast.BinOp) and isinstance(last.op, ast.Mult):  # heads and features
             yield from mistakes(partial(put, site), JOINED)
         else:
             yield mistake("heads_mixed.not_cut", put(site, "OBJECT"), of=of)
-
-
-def _is_product(call: ast.Call) -> bool:
-    """Whether the last size of a new shape is that of heads and features together."""
-    last = call.args[-1] if call.args else None
-    return isinstance(last, ast.BinOp) and isinstance(last.op, ast.Mult)
 
 
 def scores_of_one_item(scope: Scope) -> Iterator[Rewrite]:
@@ -159,7 +152,5 @@ def one_item(scope: Scope) -> Iterator[Rewrite]:
 
 
 def _of_first_item(scope: Scope, roles: Sequence[str], group: str = "") -> Iterator[Rewrite]:
-    for site in scope.of(ast.Assign):
-        if (role := role_of(site.node.targets[0])) in roles:
-            edit = put(site_of(site, site.node, "value"), FIRST_ITEM)
-            yield mistake("batch_mixed.quantity", edit, group, role=role)
+    for role, value in (one for one in scope.quantities if one[0] in roles):
+        yield mistake("batch_mixed.quantity", put(value, FIRST_ITEM), group, role=role)

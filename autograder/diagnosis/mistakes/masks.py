@@ -58,8 +58,10 @@ def mask(scope: Scope) -> Iterator[Rewrite]:
     """The filling of hidden scores: forgotten, late, inverted, with another value."""
     for site in scope.calls("masked_fill"):
         scores, hidden = input_site(site), option(site.node, "mask", 1)
-        if scores is None or hidden is None or _fills_with_a_variable(site.node):
+        if scores is None or hidden is None:
             continue
+        if isinstance(option(site.node, "value", 2), ast.Name):
+            continue  # such as the id of a padding, which hides no score
         added = hidden.left if isinstance(hidden, ast.Compare) else hidden
         fill = partial(put, site, X=scores, M=hidden, A=added)
         yield mistake("mask_missing", fill("X"))
@@ -74,11 +76,6 @@ def mask(scope: Scope) -> Iterator[Rewrite]:
         if after := next(scope.calls(SOFTMAX), None):
             yield from _late_masks(scope, site, after, hidden)
     yield from _new_axes(scope)
-
-
-def _fills_with_a_variable(call: ast.Call) -> bool:
-    """Whether a variable is filled in, such as the id of a padding, which hides no score."""
-    return isinstance(option(call, "value", 2), ast.Name)
 
 
 def _new_axes(scope: Scope) -> Iterator[Rewrite]:

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import permutations
+from itertools import combinations
 
 from autograder.diagnosis.mistakes.rewriting import (
     Edit,
@@ -27,8 +27,6 @@ SEEDS = (0, 1, 42, 123, 789, 1337)  # those of the documents, and common choices
 DRAWS = ("rand", "randn")
 
 CREATES = ("Linear", "Parameter", *DRAWS, "draw")
-
-MAX_ORDERED = 3  # more have too many orders; then only pairs are swapped
 
 OTHER_DRAWS = (  # in the place of a function that draws
     ("OTHER", "distribution.other"),
@@ -72,14 +70,15 @@ def order(scope: Scope) -> Iterator[Rewrite]:
 
 
 def _orders(count: int) -> Iterator[Sequence[int]]:
-    right = tuple(range(count))
-    if count <= MAX_ORDERED:
-        yield from (one for one in permutations(right) if one != right)
-        return
-    for one in permutations(right):
-        moved = [index for index in right if one[index] != index]
-        if len(moved) == 2 or one == right[::-1] or one == (right[-1], *right[:-1]):  # noqa: PLR2004  # a pair
-            yield one
+    """Yield the orders in which two are swapped, or which are reversed or turned."""
+    right = [*range(count)]
+    for one, other in combinations(right, 2):
+        pair = {one: other, other: one}
+        yield [pair.get(index, index) for index in right]
+    if count > 2:  # noqa: PLR2004  # more than a pair
+        yield from (right[-1:] + right[:-1], right[1:] + right[:1])
+    if count > 3:  # noqa: PLR2004  # of three, that is a swap
+        yield right[::-1]
 
 
 def _makes(value: ast.expr, names: Sequence[str] = CREATES) -> bool:

@@ -11,6 +11,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     Scope,
     Site,
     mistake,
+    mistakes,
     name_of,
     put,
     swapped,
@@ -24,14 +25,18 @@ from autograder.diagnosis.vocabulary import (
 
 FEATURES = "features compared with features"  # a group of mistakes
 
+TURNED = ("factors_exchanged.features", FEATURES)
+
 USED_FOR = {  # another quantity is used where this one must be
     "queries": "projection_exchanged.for_queries",
     "keys": "projection_exchanged.for_keys",
     "values": "projection_exchanged.for_values",
 }
 
-# Where `transpose` raises for the weights of a single query, `t` and `T` leave them as they are.
-ALSO_OF_ONE_QUERY = "(LEFT.t() if LEFT.ndim < 3 else LEFT.mT)"
+TURNED_WEIGHTS = (  # `t` leaves the weights of a single query as they are
+    ("LEFT.transpose(-2, -1) @ RIGHT", "transposed.weights"),
+    ("(LEFT.t() if LEFT.ndim < 3 else LEFT.mT) @ RIGHT", "transposed.weights"),
+)
 
 PAIRED = ("Linear", "rand", "randn", "draw", "transpose", "view", "reshape", "softmax")
 
@@ -42,19 +47,10 @@ def products(scope: Scope) -> Iterator[Rewrite]:
         node = site.node
         if not isinstance(node.op, ast.MatMult):
             continue
-        left, right = role_of(node.left), role_of(node.right)
-        make = partial(put, site)
         if transposed(node.right) is not None:
-            edit = make("OLD.transpose(-2, -1)")
-            yield mistake("transposed.scores", edit, "exchange queries keys")
             yield from _repeated(scope, site)
-        elif left == "weights":
-            for turned in ("LEFT.transpose(-2, -1)", ALSO_OF_ONE_QUERY):
-                yield mistake("transposed.weights", make(f"{turned} @ RIGHT"))
-        else:
-            key = "transposed.quantity" if right else "transposed.factor"
-            what = scope.phrase(node.right) or "the second factor"
-            yield mistake(key, make("LEFT @ RIGHT.transpose(-2, -1)"), what=what)
+        elif role_of(node.left) == "weights":
+            yield from mistakes(partial(put, site), TURNED_WEIGHTS)
         yield from _other_products(scope, site)
 
 
@@ -72,9 +68,7 @@ def _other_products(scope: Scope, site: Site) -> Iterator[Rewrite]:
     turned = transposed(site.node.right)
     right = scope.phrase(turned or site.node.right) or "the second factor"
     if right != left:
-        key, group = ("factors_exchanged.order", "")
-        if turned is not None:
-            key, group = "factors_exchanged.features", FEATURES
+        key, group = TURNED if turned is not None else ("factors_exchanged.order", "")
         yield mistake(key, make("RIGHT @ LEFT"), group, one=left, other=right)
         if turned is not None or not _is_named_otherwise(site):
             key = "step_missing.product_of" if left.startswith("`") else "step_missing.product"
@@ -91,12 +85,12 @@ def _repeated(scope: Scope, site: Site) -> Iterator[Rewrite]:
     right = scope.phrase(transposed(site.node.right)) or "the vectors"
     if left == right:
         return
-    for template, what, other in (
+    for text, what, other in (
         ("LEFT @ LEFT.transpose(-2, -1)", left, right),
         ("RIGHT.transpose(-2, -1) @ RIGHT", right, left),
     ):
         group = f"{what} for {other}".replace("the ", "")
-        yield mistake("operand_repeated.compared", put(site, template), group, what=what)
+        yield mistake("operand_repeated.compared", put(site, text), group, what=what)
 
 
 def projections(scope: Scope) -> Iterator[Rewrite]:
@@ -105,7 +99,8 @@ def projections(scope: Scope) -> Iterator[Rewrite]:
         return
     attributes = [site.node for site in scope.of(ast.Attribute)]
     shapes = {id(node.value) for node in attributes if node.attr == "shape"}
-    turned = {id(node.value) for node in attributes if node.attr in {"T", "mT"}}
+    turned = [node.value for node in attributes if node.attr in {"T", "mT"}]
+    turned_matrices = {id(node) for node in turned if is_parameter(name_of(node))}
     tensors = {str(role): name for role, name in scope.by_role.items() if role in PROJECTIONS}
     names = (*scope.tensors, *scope.locals)
     roles = {name: role_of(ast.Name(name)) for name in names if is_parameter(name)}
@@ -118,12 +113,9 @@ def projections(scope: Scope) -> Iterator[Rewrite]:
             continue
         others = [(other, name) for other, name in known.items() if other != role]
         for other, name in others:
-            group, edit = f"{other} for {role}", put(site, name)
-            if known is matrices and id(site.node) in turned:  # a step of a backward pass
-                key, right = "projection_exchanged.attribute", site.node.id
-                yield mistake(key, edit, group, name=name, right=right)
-            else:
-                yield mistake(USED_FOR[role], edit, group, other=other)
+            if id(site.node) not in turned_matrices:  # such a step belongs to a backward pass
+                edit = put(site, name)
+                yield mistake(USED_FOR[role], edit, f"{other} for {role}", other=other)
         inputs = [name for name in scope.tensors if not role_of(ast.Name(name))]
         for name in inputs if known[role] not in scope.tensors else ():
             edit, group = put(site, name), f"inputs for {role}"

@@ -12,6 +12,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     input_site,
     leave_out,
     mistake,
+    mistakes,
     name_of,
     option,
     put,
@@ -21,12 +22,7 @@ from autograder.diagnosis.vocabulary import ORDINALS, axis_of, other_axes
 
 REDUCTIONS = ("sum", "mean", "amax", "max", "prod")
 
-OTHERS = {
-    "sum": ("mean",),
-    "mean": ("sum", "amax"),
-    "amax": ("amin", "mean"),
-    "max": ("min",),
-}
+OTHERS = {"sum": ["mean"], "mean": ["sum", "amax"], "amax": ["amin", "mean"], "max": ["min"]}
 
 AXES = {  # by whether something is divided by it: along another axis, over all, without its axis
     False: ("wrong_axis.reduction", "wrong_axis.everything", "wrong_axis.lost"),
@@ -66,7 +62,8 @@ WORDS = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum
 
 def reductions(scope: Scope) -> Iterator[Rewrite]:
     """Sums and means: along another axis, over everything, without the axis, or another one."""
-    divisors = {id(node) for site in scope.of(ast.BinOp) for node in _divisor(site.node)}
+    binary = (site.node for site in scope.of(ast.BinOp))
+    divisors = {id(node.right) for node in binary if isinstance(node.op, ast.Div)}
     for site in scope.calls(*REDUCTIONS):
         call = site.node
         source = input_site(site)
@@ -77,7 +74,7 @@ def reductions(scope: Scope) -> Iterator[Rewrite]:
         divides = id(call) in divisors
         other_axis, everything, other_shape = AXES[divides]
         what = "divisor" if divides else {"sum": "sum", "mean": "mean"}.get(name, "maximum")
-        keeps = ", keepdim=True" if _keeps_axis(call) else ""
+        keeps = ", keepdim=True" if any(one.arg == "keepdim" for one in call.keywords) else ""
         make = partial(put, site, X=source, D=dim)
         if dim is not None:
             for axis in other_axes(dim, (0, 1, -1, -2, 2)):
@@ -98,15 +95,6 @@ def reductions(scope: Scope) -> Iterator[Rewrite]:
             yield mistake(key, make(text), old=old, new=new)
 
 
-def _keeps_axis(call: ast.Call) -> bool:
-    return any(one.arg == "keepdim" for one in call.keywords)
-
-
-def _divisor(node: ast.BinOp) -> Iterator[ast.expr]:
-    if isinstance(node.op, ast.Div):
-        yield node.right
-
-
 def operations(scope: Scope) -> Iterator[Rewrite]:
     """Two numbers that are combined by another operation, or of which one has no effect."""
     slices = [site.node for site in scope.of(ast.Slice)]
@@ -119,12 +107,11 @@ def operations(scope: Scope) -> Iterator[Rewrite]:
             is_argument = isinstance(node.right, ast.Name) and name in scope.argument_names
             divisor = ast.unparse(scope.locals.get(name, node.right))
             of_sums = QUOTIENTS if SUM.search(divisor) else BY_COUNT
-            for text, key in BY_ARGUMENT if is_argument else of_sums:
-                yield mistake(key, put(site, text), name=name)
+            table = BY_ARGUMENT if is_argument else of_sums
+            yield from mistakes(partial(put, site), table, name=name)
         known = id(node) in bounds or is_triangle(node.right)  # other rules say what these hide
         others = OPERATIONS.get(type(node.op), {}) if not known else {}
-        for template, key in others.items():
-            yield mistake(key, put(site, template))
+        yield from mistakes(partial(put, site), others.items())
     for site in scope.of(ast.AugAssign):
         if not isinstance(site.node.op, ast.Add):
             continue

@@ -278,11 +278,9 @@ class Scope:
     @cached_property
     def locals(self) -> dict[str, ast.expr]:
         """The last value that each name is assigned."""
-        return {
-            site.node.targets[0].id: site.node.value
-            for site in self.sites
-            if isinstance(site.node, ast.Assign) and isinstance(site.node.targets[0], ast.Name)
-        }
+        assigned = (site.node for site in self.of(ast.Assign))
+        pairs = ((one.targets[0], one.value) for one in assigned)
+        return {name.id: value for name, value in pairs if isinstance(name, ast.Name)}
 
     @cached_property
     def sources(self) -> dict[str, ast.expr]:

@@ -53,6 +53,7 @@ RULES: Final[tuple[Callable[[Scope], Iterator[Rewrite]], ...]] = (
     contracts.optional_arguments,
     contracts.checks,
     contracts.effects,
+    contracts.sources,
     heads.new_shapes,
     projections.call_arguments,
     contracts.forms_of_results,

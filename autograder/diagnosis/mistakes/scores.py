@@ -21,7 +21,7 @@ from autograder.diagnosis.vocabulary import (
 
 ROOTS = (0.5, -0.5)
 
-CONSTANT_SIZES = (2, 3, 4, 8, 64)  # that students take from a document for every size
+CONSTANT_SIZES = (2, 64)  # that students take from a document for every size
 
 POWERS = (  # in the place of LEFT / RIGHT, where RIGHT is the root of SIZE
     ("LEFT / SIZE", "scale_wrong_power.size"),
@@ -104,11 +104,6 @@ def needless_scale(scope: Scope) -> Iterator[Rewrite]:
     """A scale where the exercise asks for none."""
     if any(_is_root(site.node.right) for site in scope.of(ast.BinOp)) or scope.is_constructor:
         return
-    for site in scope.calls(SOFTMAX):
-        if (scores := input_site(site)) and scope.tensors:
-            size = f"{scope.tensors[0]}.shape[-1]"
-            for template in (f"OLD / ({size}) ** 0.5", f"OLD / ({size})"):
-                yield mistake("scale_extra", put(scores, template), "scale_extra")
     for site in scope.of(ast.BinOp):
         if isinstance(site.node.op, ast.MatMult):
             what = scope.phrase(site.node) or "the products"
@@ -130,11 +125,7 @@ def _is_root(node: ast.expr) -> bool:
 def _size(node: ast.expr) -> ast.expr:
     """Return the size whose root *node* takes."""
     match node:
-        case ast.BinOp(size):
-            return size
-        case ast.Call(_, [size]):
-            return size
-        case ast.Call(ast.Attribute(size)):
+        case ast.BinOp(size) | ast.Call(_, [size]) | ast.Call(ast.Attribute(size)):
             return size
     return node
 

@@ -25,7 +25,7 @@ from autograder.diagnosis.vocabulary import (
     other_axes,
 )
 
-FIXED_SIZES = (2, 3, 4, 6, 8)  # those of the documents, and common choices
+FIXED_SIZES = (2, 3, 4)  # those of the documents, and common choices
 
 FIXED_SHARES = (0.5, 0.1, 0.2)
 

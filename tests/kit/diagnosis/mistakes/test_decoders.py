@@ -25,7 +25,7 @@ OWN_VARIANCE = """
 class wanted(nn.Module):
     def forward(self, x: Tensor):
         centred = x - x.mean(dim=-1, keepdim=True)
-        variance = centred.pow(2).mean(dim=-1, keepdim=True)
+        variance = (centred ** 2).mean(dim=-1, keepdim=True)
         return centred * torch.rsqrt(variance + self.eps)
 """
 RMS = """
@@ -37,15 +37,6 @@ class wanted(nn.Module):
 GROUPS = """
 def wanted(x: Tensor, num_heads: int):
     return x.repeat_interleave(num_heads // x.shape[1], dim=1)
-"""
-EXPANDED = """
-def wanted(x: Tensor, num_heads: int):
-    B, G, T, d = x.shape
-    return x[:, :, None].expand(B, G, num_heads // G, T, d).reshape(B, num_heads, T, d)
-"""
-INDEXED = """
-def wanted(x: Tensor, num_heads: int):
-    return x[:, torch.arange(num_heads) // (num_heads // x.shape[1])]
 """
 ANGLES = """
 def wanted(d: int, base: float):
@@ -79,7 +70,7 @@ return self.scale * (x - mean) / (torch.sqrt(variance) + self.eps)
         OWN_VARIANCE,
         f"""
 {UNBIASED}
-variance = centred.pow(2).sum(dim=-1, keepdim=True) / (centred.pow(2).shape[-1] - 1)
+variance = (centred ** 2).sum(dim=-1, keepdim=True) / ((centred ** 2).shape[-1] - 1)
 {OUTSIDE}
 return centred * (1 / (torch.sqrt(variance) + self.eps))
 """,
@@ -99,15 +90,6 @@ if True:; x = x - x.mean(dim=-1, keepdim=True); rms = ((x ** 2).mean(dim=-1) + s
         GROUPS,
         f"{IN_TURN}\nreturn torch.cat([x] * (num_heads // x.shape[1]), dim=1)",
         id="repeat-interleave",
-    ),
-    pytest.param(
-        EXPANDED, f"{IN_TURN}\nreturn torch.cat([x] * (num_heads // G), dim=1)", id="expand"
-    ),
-    pytest.param(
-        INDEXED,
-        f"{IN_TURN}\n"
-        "return x[:, torch.arange(num_heads) % (num_heads // (num_heads // x.shape[1]))]",
-        id="index",
     ),
     pytest.param(ANGLES, f"{FACTOR}\nreturn base ** (-torch.arange(d // 2) / d)", id="angles"),
     pytest.param(EVEN, f"{FACTOR}\nreturn 1 / base ** (torch.arange(d // 2) / d)", id="even"),

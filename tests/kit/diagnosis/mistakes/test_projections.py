@@ -37,8 +37,6 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
     pytest.param(
         PRODUCTS,
         """
-The scores are transposed: row i holds the scores of key i with every query.
-    scores = (queries @ keys.T).transpose(-2, -1)
 The queries are compared with themselves.
     scores = queries @ queries.transpose(-2, -1)
 Features are compared with features; tokens must be compared with tokens.

@@ -9,10 +9,6 @@ SCALED = """
 def wanted(scores: Tensor, keys: Tensor):
     return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
 """
-PLAIN = """
-def wanted(scores: Tensor, keys: Tensor):
-    return torch.softmax(scores, dim=-1)
-"""
 WRITTEN_OUT = """
 def wanted(scores: Tensor, dim: int):
     exponentials = torch.exp(scores)
@@ -46,14 +42,6 @@ The softmax is taken twice, which makes the weights more equal.
     return torch.softmax(torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1), dim=-1)
 """,
         id="scaled",
-    ),
-    pytest.param(
-        PLAIN,
-        """
-The scores are scaled, but this exercise does not ask for it.
-    return torch.softmax(scores / scores.shape[-1] ** 0.5, dim=-1)
-""",
-        id="plain",
     ),
     pytest.param(
         WRITTEN_OUT,
