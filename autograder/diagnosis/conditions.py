@@ -9,7 +9,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from autograder.diagnosis.student_code import OPERATIONS, WrittenCode, name_of
+from autograder.diagnosis.student_code import OPERATIONS, WrittenCode, loses_axis, name_of
 from autograder.diagnosis.vocabulary import role_of
 
 # Conditions about a name, which follows these words.
@@ -19,7 +19,9 @@ ABOUT: Final[Mapping[str, Callable[[WrittenCode, str], bool]]] = {
     "sets twice": lambda code, name: code.sets[name] > 1,
     "calls": lambda code, name: name in code.called,
     "divides by": lambda code, name: name in code.divisors,
-    "returns": lambda code, name: any(getattr(one, "id", "") == name for one in code.returned),
+    "returns": lambda code, name: any(
+        getattr(one.value, "id", "") == name for one in code.of(ast.Return)
+    ),
     "omits the axis of": lambda code, name: name in code.calls_without_axis,
     "passes": lambda code, name: name in code.keywords,
     "reads the axis": lambda code, ordinal: code.reads_axis(ordinal),
@@ -41,11 +43,17 @@ LONGEST_FIRST: Final = sorted(ABOUT, key=len, reverse=True)
 # Conditions without a name; the operations of ``WrittenCode`` are further ones.
 FACTS: Final[Mapping[str, Callable[[WrittenCode], bool]]] = {
     "changes tensors in place": lambda code: code.changes_in_place,
-    "returns in a loop": lambda code: code.returns_in_loop,
-    "returns several": lambda code: any(map(_is_sequence, code.returned)),
-    "returns a value": lambda code: any(map(_is_value, code.returned)),
+    "returns in a loop": lambda code: any(
+        isinstance(one, ast.Return) for loop in code.loops for one in loop.body
+    ),
+    "returns several": lambda code: any(
+        isinstance(one.value, ast.Tuple | ast.List) for one in code.of(ast.Return)
+    ),
+    "returns a value": lambda code: any(
+        getattr(one.value, "value", one.value) is not None for one in code.of(ast.Return)
+    ),
     "runs along another axis": lambda code: code.runs_along_another_axis,
-    "loses an axis": lambda code: code.loses_an_axis,
+    "loses an axis": lambda code: any(map(loses_axis, code.nodes)),
     "skips iterations": lambda code: code.skips_iterations,
     "uses infinity": lambda code: bool({"inf", "float", "finfo"} & (code.called | code.reads)),
     "takes a softmax twice": lambda code: code.softmaxes > 1 or "loops" in code.operations,
@@ -95,8 +103,7 @@ def require_conditions(conditions: Iterable[str]) -> None:
 
 def _writes(code: WrittenCode, number: str, times: str, *_: str) -> bool:
     """Whether the source contains *number* so many *times*, as in "0.5 2 times"."""
-    every = [each for definition in code.definitions for each in ast.walk(definition)]
-    numbers = [each.value for each in every if isinstance(each, ast.Constant)]
+    numbers = [each.value for each in code.of(ast.Constant)]
     return sum(type(one) in {int, float} and one == float(number) for one in numbers) >= int(times)
 
 
@@ -110,8 +117,7 @@ def _multiplies(code: WrittenCode, one: str, other: str) -> bool:
     """Whether a matrix product has *one*, such as "the weights", as its first factor."""
     return any(
         _is_called(left, one) and _is_called(right, other)
-        for definition in code.definitions
-        for each in ast.walk(definition)
+        for each in code.nodes
         for left, right in _factors(each)
     )
 
@@ -128,11 +134,3 @@ def _factors(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 def _is_called(node: ast.expr, phrase: str) -> bool:
     return phrase.lower().removeprefix("the ").strip("`") in {role_of(node), name_of(node)}
-
-
-def _is_value(value: ast.expr | None) -> bool:
-    return getattr(value, "value", value) is not None
-
-
-def _is_sequence(value: ast.expr | None) -> bool:
-    return isinstance(value, ast.Tuple | ast.List)

@@ -24,14 +24,9 @@ class Contract(NamedTuple):
 
     def arguments(self, method: str) -> ast.arguments:
         """Return the arguments of *method*, which must be one of *signatures*."""
-        return parsed(self.signatures[method])
-
-
-def parsed(signature: str) -> ast.arguments:
-    """Parse the arguments of a function."""
-    [function] = ast.parse(f"def function({signature}): pass").body
-    assert isinstance(function, ast.FunctionDef)  # noqa: S101  # for mypy
-    return function.args
+        [function] = ast.parse(f"def function({self.signatures[method]}): pass").body
+        assert isinstance(function, ast.FunctionDef)  # noqa: S101  # for mypy
+        return function.args
 
 
 def contract_of(code: StudentCode, exercise: str, within: Collection[str]) -> Contract:
@@ -51,15 +46,11 @@ def methods(definition: ast.stmt) -> dict[str, Function]:
 
 def has_words(sentence: str, known: Collection[str]) -> bool:
     """Whether each quantity of attention in *sentence* is one of those *known*."""
-    return {quantity(found) for found in WORD.findall(sentence)} <= set(known)
+    words = [found.lower() for found in WORD.findall(sentence)]
+    return {name for name in QUANTITIES for one in words if one.startswith(name)} <= set(known)
 
 
 def quantities(text: str) -> tuple[str, ...]:
     """List the quantities of attention that *text*, such as a source, mentions."""
     roles = " ".join(map(role_of_name, set(re.findall(r"\w+", text))))
     return tuple(name for name in QUANTITIES if name in f"{text.lower()} {roles}")
-
-
-def quantity(word: str) -> str:
-    """Return the quantity that *word* names."""
-    return next(name for name in QUANTITIES if word.lower().startswith(name))

@@ -87,7 +87,11 @@ def diagnose(source: Source, submission: Submitted) -> Diagnosed:
     failure; otherwise it is named if no known mistakes explain every wrong answer.
     """
     exercise, failures = submission.exercise, submission.failures
-    texts = {one.item.name: _text(one) for one in failures if not _breaks_a_rule(one)}
+    texts = {  # of exceptions; a check that forbids something states itself which rule is broken
+        one.item.name: str(getattr(one.observation.error, "text", ""))
+        for one in failures
+        if status_of(one.observation.error) != Status.FORBIDDEN
+    }
     shown = signs(submission.code, exercise, source.contract(exercise), texts.values())
     said = {
         name: sign.diagnosis for sign in shown[:1] for name in texts if sign.needs in texts[name]
@@ -104,8 +108,11 @@ def diagnose(source: Source, submission: Submitted) -> Diagnosed:
         # An exception may have many causes, so its text adds to the name of a kind.
         is_open = isinstance(failure.observation.error, Raised) and name not in found.written
         described = source.describe(failure) if named is None or is_open else None
-        if diagnosis := _together(named, described):
-            diagnoses[name] = diagnosis
+        if named and described:
+            both = f"{named.explanation} {described.explanation}"
+            diagnoses[name] = replace(named, explanation=both)
+        elif one := named or described:
+            diagnoses[name] = one
     return Diagnosed(_without_chance(diagnoses, len(failures)), found)
 
 
@@ -120,19 +127,3 @@ def _without_chance(diagnoses: Mapping[str, Diagnosis], failed: int) -> Mapping[
         if 2 * len(steps) >= failed
         else {name: one for name, one in diagnoses.items() if name not in steps}
     )
-
-
-def _breaks_a_rule(failure: Failure) -> bool:
-    """Whether the check itself states which rule is broken."""
-    return status_of(failure.observation.error) == Status.FORBIDDEN
-
-
-def _text(failure: Failure) -> str:
-    """Return the text of the exception that the code raised, or ""."""
-    return str(getattr(failure.observation.error, "text", ""))
-
-
-def _together(named: Diagnosis | None, described: Diagnosis | None) -> Diagnosis | None:
-    if named is None or described is None:
-        return named or described
-    return replace(named, explanation=f"{named.explanation} {described.explanation}")

@@ -67,8 +67,8 @@ def explain_exception(error: BaseException | None) -> Pattern:
     """
     if isinstance(error, NotFinished):
         return COMPILER if error.loads_compiler else ENDLESS
-    if not isinstance(error, Raised) or _has_own_text(error):
-        return None
+    if not isinstance(error, Raised) or (error.refusal and error.kind != "ValueError"):
+        return None  # with a text of the student's own; any ValueError counts as a refusal
     if refuses(error):
         return REFUSED
     for name, row in ERROR_TEXTS:
@@ -78,11 +78,3 @@ def explain_exception(error: BaseException | None) -> Pattern:
                 name, shown or row.sentence, row.question, public=row.sentence
             )
     return None
-
-
-def _has_own_text(error: Raised) -> bool:
-    """Whether the text comes from a ``raise`` or ``assert`` in the student's code.
-
-    Every ValueError counts as a refusal, including those of Python and torch.
-    """
-    return error.refusal and error.kind != "ValueError"

@@ -105,8 +105,11 @@ def _result_pattern(answer: object, expected: object) -> Pattern:
 
 def _gradient_pattern(answer: dict[str, Any], expected: dict[str, Any]) -> Pattern:
     """Recognize that no gradient arrives, otherwise compare the returned values."""
-    if _detached(answer.get("gradients"), expected.get("gradients")):
-        return WrongAnswerPattern.of("no_gradient_flows")
+    mine, right = answer.get("gradients"), expected.get("gradients")
+    if isinstance(mine, dict) and isinstance(right, dict) and mine:
+        arrives = [any(one is not None for one in some.values()) for some in (mine, right)]
+        if arrives == [False, True]:
+            return WrongAnswerPattern.of("no_gradient_flows")
     return _result_pattern(answer.get("output"), expected.get("output"))
 
 
@@ -122,14 +125,6 @@ def _parameter_pattern(answer: dict[str, Any], expected: dict[str, Any]) -> Patt
                 public = found.public or found.sentence
                 return found._replace(sentence=f"{name}: {found.sentence}", public=public)
     return None
-
-
-def _detached(gradients: Any, expected: Any) -> bool:
-    """Whether no gradient arrives where one is expected."""
-    if not isinstance(gradients, dict) or not isinstance(expected, dict) or not gradients:
-        return False
-    arrives = [item is not None for item in gradients.values()]
-    return not any(arrives) and any(item is not None for item in expected.values())
 
 
 def _tensor_pattern(answer: Tensor, expected: Tensor, finite: Sequence[Heuristic]) -> Pattern:
@@ -189,8 +184,10 @@ def _not_finite(answer: Tensor, expected: Tensor) -> Pattern:
 
 def _wrong_sums(answer: Tensor, expected: Tensor) -> Pattern:
     """Recognize weights whose rows are not normalized."""
-    is_weights = expected.ndim > 0 and bool((expected >= 0).all() and (expected % 1).any())
-    found = is_weights and _ones(expected.sum(-1)) and _not_ones(answer.sum(-1))
+    if expected.ndim == 0 or not bool((expected >= 0).all() and (expected % 1).any()):
+        return None  # no weights
+    right, wrong = expected.sum(-1), answer.sum(-1)
+    found = _close(right, torch.ones_like(right)) and _apart(wrong, torch.ones_like(wrong))
     return WrongAnswerPattern.of("rows_not_normalized") if found else None
 
 
@@ -209,7 +206,7 @@ def _constant_factor(answer: Tensor, expected: Tensor) -> Pattern:
 def _rows_equal(answer: Tensor, expected: Tensor) -> Pattern:
     """Recognize equal rows for all tokens where the rows should differ."""
     several = answer.ndim > 1 and answer.shape[-2] > 1
-    found = several and _rows_agree(answer) and _apart(*_rows(expected))
+    found = several and _close(*_rows(answer)) and _apart(*_rows(expected))
     return WrongAnswerPattern.of("rows_equal") if found else None
 
 
@@ -218,16 +215,14 @@ def _heads_repeated(answer: Tensor, expected: Tensor) -> Pattern:
     for size in _block_sizes(answer):
         first, *others = torch.split(answer, size, -1)
         if all(_close(block, first) for block in others):
-            found = size > 1 and not any(
-                _neighbours_agree(expected, n) for n in _block_sizes(answer)
+            pairs = (
+                pair
+                for width in _block_sizes(answer)
+                for pair in itertools.pairwise(torch.split(expected, width, -1))
             )
+            found = size > 1 and all(itertools.starmap(_apart, pairs))
             return WrongAnswerPattern.of("block_repeated", size=size) if found else None
     return None
-
-
-def _neighbours_agree(tensor: Tensor, size: int) -> bool:
-    """Whether two neighboring blocks of columns are equal."""
-    return not all(itertools.starmap(_apart, itertools.pairwise(torch.split(tensor, size, -1))))
 
 
 def _rows_shifted(answer: Tensor, expected: Tensor) -> Pattern:
@@ -294,21 +289,9 @@ def _block_sizes(tensor: Tensor) -> Iterator[int]:
         yield from (size for size in range(1, width // 2 + 1) if width % size == 0)
 
 
-def _ones(sums: Tensor) -> bool:
-    return _close(sums, torch.ones_like(sums))
-
-
-def _not_ones(sums: Tensor) -> bool:
-    return _apart(sums, torch.ones_like(sums))
-
-
 def _constant(tensor: Tensor) -> bool:
     """Whether all entries may be equal, as in a tensor with one entry or none."""
     return not tensor.numel() or not _apart(tensor, tensor.flatten()[0].expand_as(tensor))
-
-
-def _rows_agree(tensor: Tensor) -> bool:
-    return _close(*_rows(tensor))
 
 
 def _rows(tensor: Tensor) -> tuple[Tensor, Tensor]:

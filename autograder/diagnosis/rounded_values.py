@@ -1,7 +1,6 @@
 """Converts answers to rounded JSON values, which are comparable between machines."""
 
 import hashlib
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,6 +14,7 @@ MAX_LISTED = 40  # entries of a list without floats; a longer one becomes a dige
 MAX_ENTRIES = 4  # numbers for one tensor; the last two are a sum of all entries and the scale
 GOLDEN = (5**0.5 - 1) / 2  # spreads the kept entries over all rows and columns
 NOT_FINITE = {"nan": 3.0, "posinf": 5.0, "neginf": -7.0}  # numbers, so that places count
+NO_NOISE = {int, str, bytes}
 USUAL = "float32"  # the dtype of nearly all tensors, which is left out
 DIGEST = 12  # hexadecimal digits; enough to distinguish all messages of one stage
 
@@ -26,7 +26,7 @@ def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # each line handles one
             return _tensor(answer.detach())
         case dict():
             return {_key(key): to_json_value(value) for key, value in answer.items()}
-        case list() | tuple() if len(answer) > MAX_LISTED and _is_plain(answer):
+        case list() | tuple() if len(answer) > MAX_LISTED and {*map(type, answer)} <= NO_NOISE:
             return digest(canonical(answer))
         case list() | tuple():  # equal for checks
             return [to_json_value(item) for item in answer]
@@ -43,11 +43,6 @@ def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # each line handles one
 def _key(key: Any) -> str:
     """Return *key* as a key of JSON; only a text stays as it is."""
     return key if isinstance(key, str) else f"{type(key).__name__} {canonical(key)}"
-
-
-def _is_plain(answer: Sequence[Any]) -> bool:
-    """Whether the entries are integers, texts or bytes, which have no noise."""
-    return {*map(type, answer)} <= {int, str, bytes}
 
 
 def canonical(value: Any) -> str:

@@ -34,7 +34,7 @@ PURE = frozenset(
     | {"cat", "stack", "chunk", "split"}
 )
 _RESULTS = (ast.Return, ast.Yield, ast.YieldFrom)
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
+NUMBERS = dict(enumerate(["no", "one", "two", "three", "four", "five", "six", "seven", "eight"]))
 
 
 class SignText(TextEntry, frozen=True):
@@ -122,7 +122,7 @@ def _arguments(definition: Definition, contract: Contract) -> Iterator[Sign]:
     """Find methods without ``self``, and other numbers of arguments than in the stub."""
     own = methods(definition)
     for name, signature in contract.signatures.items():
-        if name not in own or _is_static(own[name]):
+        if name not in own or own[name].decorator_list:
             continue
         mine, right = own[name].args, contract.arguments(name)
         first = [each.arg for each in mine.args[:1]]
@@ -134,8 +134,8 @@ def _arguments(definition: Definition, contract: Contract) -> Iterator[Sign]:
             yield Sign.of("self_in_function", name=shown)
         elif not _accepts(mine, right):
             count, wanted = (len(args.args) - is_method for args in (mine, right))
-            taken = f"{_number(count)} argument{'' if count == 1 else 's'}"
-            words = {"taken": taken, "wanted": _number(wanted), "signature": signature}
+            taken = f"{NUMBERS.get(count, count)} argument{'' if count == 1 else 's'}"
+            words = {"taken": taken, "wanted": NUMBERS.get(wanted, wanted), "signature": signature}
             yield Sign.of("other_signature", name=shown, **words)
         for new, old in _renamed(mine, right):
             found = Sign.of("other_names", old=old, new=new, name=shown)
@@ -179,7 +179,8 @@ def _uninitialized(definition: Definition) -> Iterator[Sign]:
     constructor = methods(definition).get(CONSTRUCTOR)
     bases = definition.bases if isinstance(definition, ast.ClassDef) else []
     is_module = any(name_of(base) == "Module" for base in bases)
-    if is_module and constructor is not None and "__init__" not in _attributes(constructor):
+    used = {getattr(each, "attr", "") for each in ast.walk(constructor or definition)}
+    if is_module and constructor is not None and CONSTRUCTOR not in used:
         yield Sign.of("not_initialized", line=constructor.lineno)
 
 
@@ -204,17 +205,12 @@ def _bare_names(definition: Definition, code: StudentCode) -> Iterator[Sign]:
     known = code.names | vars(builtins).keys()
     for name, function in own.items():
         inside = {each.arg for each in ast.walk(function) if isinstance(each, ast.arg)}
-        inside |= {name_of(each) for each in ast.walk(function) if _is_bound(each)}
-        for each in ast.walk(function):
-            if not isinstance(each, ast.Name) or each.id in known | inside:
-                continue
+        names = [each for each in ast.walk(function) if isinstance(each, ast.Name)]
+        inside |= {each.id for each in names if not isinstance(each.ctx, ast.Load)}
+        for each in (one for one in names if one.id not in known | inside):
             if name != CONSTRUCTOR and each.id in stored | given:
                 lost = "" if each.id in stored else ", and `__init__` does not store it"
                 yield Sign.of("self_missing", line=each.lineno, name=each.id, lost=lost)
-
-
-def _is_bound(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
 
 
 def _layers_in_calls(definition: Definition, code: StudentCode) -> Iterator[Sign]:
@@ -223,9 +219,7 @@ def _layers_in_calls(definition: Definition, code: StudentCode) -> Iterator[Sign
     for name, function in methods(definition).items():
         if name in {"", CONSTRUCTOR} or name.startswith("_") or not _is_class(definition):
             continue
-        for each in ast.walk(function):
-            if not isinstance(each, ast.Call):
-                continue
+        for each in (one for one in ast.walk(function) if isinstance(one, ast.Call)):
             called = name_of(each.func)
             if called in LAYERS or (called in classes and called != definition.name):
                 yield Sign.of("layer_in_forward", line=each.lineno, name=called)
@@ -312,10 +306,6 @@ def _is_class(node: ast.AST) -> bool:
     return isinstance(node, ast.ClassDef)
 
 
-def _is_static(function: Function) -> bool:
-    return bool(function.decorator_list)
-
-
 def _own(definition: ast.AST, context: type[ast.expr_context]) -> set[str]:
     """Return the attributes of ``self`` that a definition reads, or those that it sets."""
     return {
@@ -327,16 +317,8 @@ def _own(definition: ast.AST, context: type[ast.expr_context]) -> set[str]:
     }
 
 
-def _attributes(node: ast.AST) -> set[str]:
-    return {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
-
-
 def _texts(node: ast.AST) -> set[object]:
     return {each.value for each in ast.walk(node) if isinstance(each, ast.Constant)}
-
-
-def _number(count: int) -> str:
-    return NUMBERS[count] if count < len(NUMBERS) else str(count)
 
 
 def _default_values(args: ast.arguments) -> dict[str, ast.expr]:

@@ -9,7 +9,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final, TypeGuard
+from typing import Final, TypeGuard, TypeVar
 
 from autograder.diagnosis.vocabulary import ORDINALS, role_of
 from autograder.sandbox.notebook_magics import read_parts
@@ -26,6 +26,7 @@ AXES_IN_ANY_ORDER: Final = frozenset({"permute", "movedim", "moveaxis", "T", "t"
 MODULES: Final = {"Softmax", "LogSoftmax"}
 SOFTMAXES: Final = ("softmax", "log_softmax", "Softmax")
 HALF: Final = {0.5, -0.5}
+LIBRARIES: Final = frozenset({"torch", "F", "nn", "functional", "np", "numpy", "math"})
 # What a node of the syntax tree does, and the functions that do the same.
 NODES: Final[Mapping[type[ast.AST], str]] = {
     ast.Add: "adds",
@@ -81,6 +82,9 @@ BY_FUNCTION: Final = {
     for name in " ".join(FUNCTIONS.values()).split()
 }
 OPERATIONS: Final = frozenset({*NODES.values(), *FUNCTIONS})
+
+
+N = TypeVar("N", bound=ast.AST)
 
 
 class StudentCode:
@@ -159,25 +163,24 @@ class WrittenCode:
 
     def __init__(self, nodes: Sequence[Definition]) -> None:
         self.definitions = nodes
-        self._nodes = [each for node in nodes for each in _walk(node)]
+        self.nodes = [each for node in nodes for each in _walk(node)]
 
     @cached_property
     def mentions(self) -> Counter[str]:
         """How often each name occurs, such as that of a function that is called or passed on."""
-        named = (each for each in self._nodes if isinstance(each, ast.Attribute | ast.Name))
-        return Counter(map(name_of, named))
+        return Counter(map(name_of, [*self.of(ast.Attribute), *self.of(ast.Name)]))
 
     @cached_property
     def called(self) -> frozenset[str]:
         """The names of the functions and methods that are called, and of attributes but self's."""
-        return called_names(self._nodes)
+        return called_names(self.nodes)
 
     @cached_property
     def reads(self) -> frozenset[str]:
         """The names of the variables, arguments and attributes that are read."""
         return frozenset(
             name_of(each)
-            for each in self._nodes
+            for each in self.nodes
             if isinstance(each, ast.Name | ast.Attribute) and isinstance(each.ctx, ast.Load)
         )
 
@@ -186,12 +189,12 @@ class WrittenCode:
         """How often each attribute or variable gets a value; also registered names."""
         stored = (
             name_of(each)
-            for each in self._nodes
+            for each in self.nodes
             if isinstance(each, ast.Name | ast.Attribute) and isinstance(each.ctx, ast.Store)
         )
         registered = (
             each.args[0].value
-            for each in self._nodes
+            for each in self.nodes
             if isinstance(each, ast.Call) and each.args and isinstance(each.args[0], ast.Constant)
         )
         return Counter([*stored, *(name for name in registered if isinstance(name, str))])
@@ -199,14 +202,14 @@ class WrittenCode:
     @cached_property
     def operations(self) -> frozenset[str]:
         """The operations that the source contains, as operators or as functions."""
-        return operations(self._nodes)
+        return operations(self.nodes)
 
     @cached_property
     def softmaxes(self) -> int:
         """How many times the source mentions a softmax or an exponential, or calls its module."""
         names = [name for name in FUNCTIONS["takes a softmax"].split() if name in self.called]
         made = [name for name, used in self._assigned.items() if not used.isdisjoint(MODULES)]
-        calls = Counter(name_of(each.func) for each in self._nodes if isinstance(each, ast.Call))
+        calls = Counter(name_of(each.func) for each in self.of(ast.Call))
         return sum(self.mentions[name] for name in names) + sum(
             max(0, calls[name] - 1) for name in made
         )
@@ -215,7 +218,7 @@ class WrittenCode:
     def divisors(self) -> frozenset[str]:
         """The names from which something that divides is computed."""
         found: set[str] = set()
-        for each in self._nodes:
+        for each in self.nodes:
             found |= {name for part in _divisors(each) for name in names_in(part)}
         for _ in range(len(self._assigned)):
             more = {one for name in found for one in self._assigned.get(name, ())} - found
@@ -228,7 +231,7 @@ class WrittenCode:
     def _assigned(self) -> dict[str, set[str]]:
         """The names from which the value of each variable is computed."""
         found: dict[str, set[str]] = {}
-        for target, value in (one for each in self._nodes for one in _assignments(each)):
+        for target, value in (one for each in self.nodes for one in _assignments(each)):
             for name in names_in(target):
                 found.setdefault(name, set()).update(names_in(value))
         return found
@@ -237,25 +240,23 @@ class WrittenCode:
         """Whether a value of the variable or attribute *name* is computed from *source*."""
         return source in self._assigned.get(name, ())
 
-    @cached_property
-    def returned(self) -> list[ast.expr | None]:
-        """The values that ``return`` statements return."""
-        return [each.value for each in self._nodes if isinstance(each, ast.Return)]
+    def of(self, kind: type[N]) -> Iterator[N]:
+        """Yield the nodes of a *kind*."""
+        return (each for each in self.nodes if isinstance(each, kind))
 
     @cached_property
-    def returns_in_loop(self) -> bool:
-        """Whether a loop returns in its first iteration."""
-        loops = (each for each in self._nodes if isinstance(each, ast.For | ast.While))
-        return any(isinstance(one, ast.Return) for each in loops for one in each.body)
+    def loops(self) -> list[ast.For | ast.While]:
+        """The loops that are statements."""
+        return [*self.of(ast.For), *self.of(ast.While)]
 
     @cached_property
     def skips_iterations(self) -> bool:
         """Whether a loop runs over a part, such as a slice, or tests something in each round."""
-        every = (each.iter for each in self._nodes if isinstance(each, ast.For | ast.comprehension))
-        loops = [each for each in self._nodes if isinstance(each, ast.For | ast.While)]
-        ends = (getattr(getattr(each, "test", None), "comparators", ()) for each in loops)
+        every = [each.iter for each in self.of(ast.For)]
+        every += [each.iter for each in self.of(ast.comprehension)]
+        ends = (getattr(getattr(each, "test", None), "comparators", ()) for each in self.loops)
         limits = any(isinstance(one, ast.BinOp) for found in ends for one in found)
-        tests = any(isinstance(one, ast.If) for loop in loops for one in loop.body)
+        tests = any(isinstance(one, ast.If) for loop in self.loops for one in loop.body)
         return any(map(_is_part, every)) or limits or tests
 
     @cached_property
@@ -264,31 +265,28 @@ class WrittenCode:
         stores = any(
             isinstance(each, ast.AugAssign)
             or (isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store))
-            for each in self._nodes
+            for each in self.nodes
         )
-        return stores or any(map(_ends_in_place, self.called)) or "out" in self.keywords
+        named = any(name[-1:] == "_" != name[:1] for name in self.called)
+        return stores or named or "out" in self.keywords
 
     @cached_property
     def keywords(self) -> frozenset[str]:
         """The names of the keyword arguments that calls pass."""
-        return frozenset(each.arg or "" for each in self._nodes if isinstance(each, ast.keyword))
+        return frozenset(each.arg or "" for each in self.of(ast.keyword))
 
     def reads_axis(self, ordinal: str) -> bool:
         """Whether the size of an axis may be read: by its number, or with all others."""
-        sizes = [each for each in self._nodes if isinstance(each, ast.Subscript | ast.Call)]
-        numbers = {number for each in sizes for number in _axis_numbers(each)}
+        numbers = {number for each in self.nodes for number in _axis_numbers(each)}
         unpacked = any(
-            isinstance(each, ast.Assign)
-            and isinstance(each.targets[0], ast.Tuple)
-            and name_of(each.value) in {"shape", "size"}
-            for each in self._nodes
+            isinstance(each.targets[0], ast.Tuple) and name_of(each.value) in {"shape", "size"}
+            for each in self.of(ast.Assign)
         )
         return unpacked or any(_may_be(number, ordinal) for number in numbers)
 
     def swaps(self, one: str, other: str, role: str) -> bool:
         """Whether the axes *one* and *other* of *role* may be swapped; "" is anything."""
-        calls = [each for each in self._nodes if isinstance(each, ast.Call)]
-        swaps = (each for each in calls if name_of(each.func) in SWAPS)
+        swaps = (each for each in self.of(ast.Call) if name_of(each.func) in SWAPS)
         pairs = [_two_axes(each) for each in swaps if not role or role_of(each) in {"", role}]
         exchanges = any(_may_be_pair(pair, one, other) for pair in pairs)
         return exchanges or bool(AXES_IN_ANY_ORDER & self.called)
@@ -302,20 +300,13 @@ class WrittenCode:
     @cached_property
     def runs_along_another_axis(self) -> bool:
         """Whether a softmax may run along an axis that is not given as -1, the last one."""
-        calls = (each for each in self._nodes if isinstance(each, ast.Call))
-        named = [each for each in calls if name_of(each.func) in SOFTMAXES]
+        named = [each for each in self.of(ast.Call) if name_of(each.func) in SOFTMAXES]
         return not named or not all(map(_is_along_last, named)) or "exp" in self.mentions
-
-    @cached_property
-    def loses_an_axis(self) -> bool:
-        """Whether a reduction along an axis does not keep this axis."""
-        return any(map(loses_axis, self._nodes))
 
     @cached_property
     def calls_without_axis(self) -> frozenset[str]:
         """The functions that are called without an axis, such as ``softmax``."""
-        calls = (each for each in self._nodes if isinstance(each, ast.Call))
-        return frozenset(name_of(each.func) for each in calls if not _gives_axis(each))
+        return frozenset(name_of(one.func) for one in self.of(ast.Call) if not _gives_axis(one))
 
 
 def operations(nodes: Iterable[ast.AST]) -> frozenset[str]:
@@ -410,10 +401,6 @@ def _is_part(node: ast.expr) -> bool:
     return False
 
 
-def _ends_in_place(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_")
-
-
 def loses_axis(node: ast.AST) -> TypeGuard[ast.Call]:
     """Whether *node* is a reduction along an axis that does not keep this axis."""
     if not isinstance(node, ast.Call) or name_of(node.func) not in REDUCTIONS:
@@ -423,7 +410,7 @@ def loses_axis(node: ast.AST) -> TypeGuard[ast.Call]:
 
 def _gives_axis(call: ast.Call) -> bool:
     """Whether a call of a function of tensors, or of a method, has an argument for the axis."""
-    is_method = isinstance(call.func, ast.Attribute) and not _is_library(call.func.value)
+    is_method = isinstance(call.func, ast.Attribute) and name_of(call.func.value) not in LIBRARIES
     named = any(each.arg in {"dim", "axis", None} for each in call.keywords)
     return named or len(call.args) >= (1 if is_method else 2)
 
@@ -476,7 +463,3 @@ def _is_along_last(call: ast.Call) -> bool:
     """Whether a call gives -1 as the axis."""
     axes = [each.value for each in call.keywords if each.arg in {"dim", "axis"}]
     return any(-1 in _whole_number(each) for each in (*axes, *call.args))
-
-
-def _is_library(node: ast.expr) -> bool:
-    return name_of(node) in {"torch", "F", "nn", "functional", "np", "numpy", "math"}

@@ -4,7 +4,6 @@ import ast
 from collections.abc import Sequence
 from typing import Final
 
-CACHE: Final = "cached keys and values"
 ROLES: Final = {
     "queries": ("q", "query", "queries"),
     "keys": ("k", "key", "keys"),
@@ -22,7 +21,7 @@ ROLES: Final = {
     "sines": ("sin", "sines"),
     "variances": ("var", "variance", "variances"),
     "normalized vectors": ("normed", "normalized", "normalised"),
-    CACHE: ("cache", "kv_cache", "past_key_values"),
+    "cached keys and values": ("cache", "kv_cache", "past_key_values"),
     "keys of the past": ("old_keys", "past_keys", "cached_keys"),
     "values of the past": ("old_values", "past_values", "cached_values"),
 }
