@@ -132,8 +132,9 @@ class LiveSource:
             if found.diagnoses:
                 break
         own = {number for (number,) in evidence.programs.halves}
-        named = (one for programs in found.programs[:1] for one in programs)
-        keys = (one.key for one in named if own.issuperset(one.key) and ranking.is_complete(one))
+        named = (one.key for programs in found.programs[:1] for one in programs)
+        candidates = map(ranking.candidate, filter(own.issuperset, named))
+        keys = (one.key for one in candidates if ranking.is_complete(one))
         if key := next(keys, ()):
             known[exercise] = key
         if self.lists_refusals:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from autograder.diagnosis.answers import form_of, has_form, in_order, same_answers
+from autograder.diagnosis.answers import MIN_ENTRIES, form_of, has_form, in_order, same_answers
 from autograder.diagnosis.observation import Observation
 from autograder.diagnosis.programs import ALL, Programs, SolvedCheck
 from autograder.diagnosis.ranking import (
@@ -89,14 +89,14 @@ class PairSearch:
         If there are none in which each mistake has an effect alone where a single one explains
         nothing, the search is wider.
         """
-        telling = [check for check in self._ranking.wrong if check.tells]
+        telling = [check for check in self._ranking.wrong if self._tells(check)]
         needed = self._least_explained()
-        if not telling or (needed and not needed.tells):
+        if not telling or (needed and not self._tells(needed)):
             return []
         alone = self._alone()
         needed = needed or self._unexplained_by(alone, self._ranking.wrong[MAX_SCREENS:])
         first = needed or self._ranking.wrong[0]
-        if not first.tells:
+        if not self._tells(first):
             return []
         if found := self._among(self._halves(first, alone, needed), first, alone):
             return found
@@ -115,6 +115,17 @@ class PairSearch:
         ]
         complete = [one for one in found if self._ranking.is_complete(one)]
         return complete or self._nearly_complete(found)
+
+    def _tells(self, check: FailedCheck) -> bool:
+        """Whether the last answer of a check is enough evidence, as floats of many checks are."""
+        return check.tells or len(self._floats) >= MIN_ENTRIES
+
+    @cached_property
+    def _floats(self) -> set[float]:
+        """The different last answers of the failed checks that are single numbers."""
+        found = [self._evidence.seen(check).answers for check in self._ranking.wrong]
+        last = (answers[-1][1] for answers in found if answers)
+        return {one for one in last if isinstance(one, float)}
 
     def _shows(self, pair: Key, check: FailedCheck) -> bool:
         shown = self._evidence.shows(pair, check)
@@ -143,7 +154,7 @@ class PairSearch:
         return frozenset(
             key[0]
             for check in self._screens
-            if check.tells
+            if self._tells(check)
             for key in self._explaining(check)
             if not self._evidence.like_the_solution(key, check)
         )
@@ -166,8 +177,8 @@ class PairSearch:
         """List the programs that may be half of a pair, those with equal answers together.
 
         They change an answer in the check that is *needed*. Those that are not in *alone* give the
-        solution's answers in checks that the code passed; without it, all may differ there. A
-        second mistake would not correct a different shape or different places of NaN.
+        solution's answers in checks that the code passed, and a second mistake would not correct
+        their different shape or places of NaN. Without *alone*, neither counts.
         """
         seen, solved = self._evidence.seen(first), self._evidence.solved_check(first.name)
         last = len(seen.answers) - 1
@@ -177,7 +188,9 @@ class PairSearch:
         equal: dict[Any, Half] = {}
         for key in filter(self._ranking.admits, self._programs.halves):
             given = self._programs.answer(key, solved, last)
-            if given is None or given.fault is not None or not has_form(given.value, form):
+            if given is None or given.fault is not None:
+                continue
+            if alone is not None and not has_form(given.value, form):
                 continue
             changed = self._changed(key, screens)
             passes = alone is None or key[0] in alone or self._passes(key)
