@@ -38,7 +38,7 @@ class Consent(NamedTuple):
         if not (mistake.written or self._sentence(mistake)):
             return "the quantity in the sentence"
         if not self.is_elsewhere(mistake):
-            return broken_in(code, mistake.when)
+            return "" if mistake.otherwise else broken_in(code, mistake.when)
         conditions = mistake.when or mistake.steps
         if not {*NAME.findall(mistake.explanation)} <= code.mentions.keys():
             return "a name in the sentence"
@@ -70,6 +70,8 @@ class Consent(NamedTuple):
     def worded(self, mistake: Mistake) -> Mistake:
         """Return *mistake* in the words of the exercise, and with its place if it is a copy."""
         said = mistake.explanation if mistake.written else self._sentence(mistake)
+        if mistake.otherwise and broken_in(self.code.written(self.exercise), mistake.when):
+            said, mistake = mistake.otherwise, mistake._replace(when=())
         if said != mistake.explanation:
             group = f"{mistake.id} {said}"
             mistake = mistake._replace(explanation=said, title=title_of(said), group=group)

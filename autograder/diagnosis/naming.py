@@ -16,6 +16,7 @@ from autograder.diagnosis.mistakes.kinds import (
     UNLIKELY,
     Wording,
     conditions_at,
+    otherwise_at,
     plain_at,
 )
 from autograder.diagnosis.vocabulary import alternatives
@@ -37,7 +38,8 @@ class Mistake(NamedTuple):
     *exercise*, and is named only if a student's source fulfills the conditions *when*. If the
     source fulfills those in *seen*, the mistake needs no other evidence. In an exercise that uses
     *exercise*, the source must contain all operations in *steps*. *plain* is the sentence for
-    exercises without the quantities in *explanation*.
+    exercises without the quantities in *explanation*, and *otherwise* that about a source that does
+    not fulfill *when*.
     """
 
     id: str
@@ -51,6 +53,7 @@ class Mistake(NamedTuple):
     seen: tuple[str, ...] = ()
     steps: tuple[str, ...] = ()
     plain: str = ""
+    otherwise: str = ""
 
     @classmethod
     def written_as(cls, name: str, texts: MistakeText, exercise: str) -> "Mistake":
@@ -69,7 +72,8 @@ class Mistake(NamedTuple):
         """
         made = cls(key.partition(".")[0], *wording, title_of(wording.explanation), group)
         when, plain = conditions_at(key, words), plain_at(key)
-        return made._replace(exercise=exercise, when=when, plain=plain)
+        otherwise = otherwise_at(key, words)
+        return made._replace(exercise=exercise, when=when, plain=plain, otherwise=otherwise)
 
     @property
     def is_in_source(self) -> bool:

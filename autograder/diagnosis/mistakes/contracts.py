@@ -121,7 +121,7 @@ def arguments(scope: Scope) -> Iterator[Rewrite]:
         if tested and tested[0] in scope.arguments:
             for part in (site.node.body, site.node.orelse):
                 edit = put(site, "PART", PART=part)
-                yield mistake("argument_ignored.alone", edit, name=tested[0])
+                yield mistake("argument_ignored.constant", edit, name=tested[0])
             parts = {"A": site.node.orelse, "T": site.node.test, "B": site.node.body}
             swap = put(site, "A if T else B", **parts)
             yield mistake("check_wrong.cases", swap, name=tested[0])

@@ -38,7 +38,8 @@ class KindOfMistake(TextEntry, frozen=True):
     *questions* are those of variants that do not ask the question of the kind. Next to another
     mistake, *unlikely* kinds are tried last. *when* are the conditions on a student's source, and
     *whens* those of variants with other ones. *plain* and *plains* mention no quantity of
-    attention, for exercises that do not have it.
+    attention, for exercises that do not have it. *elses* are said of a source that does not fulfill
+    the conditions of a variant.
     """
 
     group: Group
@@ -51,13 +52,14 @@ class KindOfMistake(TextEntry, frozen=True):
     questions: dict[str, Sentence] = field(default_factory=dict)
     whens: dict[str, tuple[str, ...]] = field(default_factory=dict)
     plains: dict[str, Sentence] = field(default_factory=dict)
+    elses: dict[str, Sentence] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raise ``ValueError``, which the reader of the file expects."""
         require_placeholders((self.explanation, self.question), ())
         require_placeholders((*self.variants.values(), *self.questions.values()), PLACEHOLDERS)
         require_conditions([*self.when, *(one for some in self.whens.values() for one in some)])
-        keys = self.questions.keys() | self.whens.keys() | self.plains.keys()
+        keys = self.questions.keys() | self.whens.keys() | self.plains.keys() | self.elses.keys()
         if unknown := keys - self.variants.keys():
             msg = f"sentences or conditions of unknown variants: {', '.join(sorted(unknown))}"
             raise ValueError(msg)
@@ -91,6 +93,12 @@ def plain_at(key: str) -> str:
     """Return the sentence at *key* for exercises without quantities of attention, or ""."""
     name, _, variant = key.partition(".")
     return KINDS[name].plains.get(variant, KINDS[name].plain)
+
+
+def otherwise_at(key: str, words: Mapping[str, object]) -> str:
+    """Return the sentence at *key* about a source that does not fulfill the conditions, or ""."""
+    name, _, variant = key.partition(".")
+    return fill(KINDS[name].elses.get(variant, ""), words, key)
 
 
 def group_of(key: str, shared: str, said: Wording | None, words: Wording) -> str:

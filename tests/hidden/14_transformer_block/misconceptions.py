@@ -193,6 +193,14 @@ MISCONCEPTIONS = (
         question="What do the letters M and S in RMS stand for?",
     ),
     Misconception(
+        id="divides_by_the_mean_square",
+        exercise="RMSNorm",
+        when=("no takes roots",),
+        swaps=(("torch.sqrt(mean_square + self.eps)", "(mean_square + self.eps)"),),
+        explanation="The features are divided by their mean square; its root is missing.",
+        question="What does the letter R in RMS stand for?",
+    ),
+    Misconception(
         id="shifts_like_layer_norm",
         exercise="RMSNorm",
         swaps=(
@@ -456,6 +464,19 @@ MISCONCEPTIONS = (
         question="What is silu(6), and what is sigmoid(6)?",
     ),
     Misconception(
+        id="gates_with_relu",
+        exercise="SwiGLU",
+        when=("calls relu | calls ReLU | calls clamp | takes a maximum",),
+        swaps=(
+            (
+                "hidden = gate * torch.sigmoid(gate) * self.up(x)",
+                "hidden = torch.relu(gate) * self.up(x)",
+            ),
+        ),
+        explanation="The gate goes through ReLU; it must go through silu.",
+        question="What is silu(-1), and what does your gate give for -1?",
+    ),
+    Misconception(
         id="leaves_out_the_gate",
         exercise="SwiGLU",
         swaps=(
@@ -616,6 +637,28 @@ MISCONCEPTIONS = (
             "What must a pre-norm block return if attention and the feed-forward network return "
             "zeros?"
         ),
+    ),
+    Misconception(
+        id="normalizes_before_the_sum_in_post_norm",
+        exercise="TransformerBlock",
+        swaps=(
+            ("self.norm1(x + self.att(x))", "x + self.norm1(self.att(x))"),
+            ("self.norm2(x + self.ff(x))", "x + self.norm2(self.ff(x))"),
+        ),
+        explanation=(
+            "In post-norm, the norms are applied to the results of the parts; they must normalize "
+            "the sums."
+        ),
+        question="What is added first in post-norm, and what is normalized then?",
+    ),
+    Misconception(
+        id="normalizes_the_first_result_in_post_norm",
+        exercise="TransformerBlock",
+        swaps=(("self.norm1(x + self.att(x))", "x + self.norm1(self.att(x))"),),
+        explanation=(
+            "In post-norm, norm1 is applied to the result of attention; it must normalize the sum."
+        ),
+        question="What is added first in post-norm, and what is normalized then?",
     ),
     Misconception(
         id="exchanges_pre_norm_and_post_norm",

@@ -125,7 +125,7 @@ No gradient flows back through the queries, so nothing that computes them can be
         """
 One call does not pass `mask` on, so it has no effect there.
     return head(x, torch.arange(0, len(x), 2))
-`mask` has no effect.
+`mask` has no effect, because your code never reads it.
     visible = None
 Each of the numbers 0, 1, 2, … is used; only every second of them must be.
     return head(x, torch.arange(len(x) // 2), visible)
