@@ -1156,3 +1156,183 @@ class TransformerBlock(nn.Module):
             x = self.drop_shortcut(part(norm(x) if self.norm_first else x)) + shortcut
             x = x if self.norm_first else norm(x)
         return x
+
+
+#% norm_with_the_mean_of_the_tokens
+#% LayerNorm | wrong_axis | The mean runs over the tokens.
+class LayerNorm(nn.Module):
+
+    def __init__(self, d_model: int, eps: float=1e-05) -> None:
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(d_model))
+        self.shift = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean = x.mean(dim=-2, keepdim=True)
+        variance = ((x - mean) ** 2).mean(dim=-1, keepdim=True)
+        normalized = (x - mean) / torch.sqrt(variance + self.eps)
+        return self.scale * normalized + self.shift
+
+
+#% norm_that_starts_with_a_shift
+#% LayerNorm | distribution | The shift starts with ones.
+class LayerNorm(nn.Module):
+
+    def __init__(self, d_model: int, eps: float=1e-05) -> None:
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(d_model))
+        self.shift = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean = x.mean(dim=-1, keepdim=True)
+        variance = ((x - mean) ** 2).mean(dim=-1, keepdim=True)
+        normalized = (x - mean) / torch.sqrt(variance + self.eps)
+        return self.scale * normalized + self.shift
+
+
+#% rms_without_the_root
+#% RMSNorm | step_missing | The root is missing.
+class RMSNorm(nn.Module):
+
+    def __init__(self, d_model: int, eps: float=1e-06) -> None:
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean_square = (x ** 2).mean(dim=-1, keepdim=True)
+        return self.scale * x / (mean_square + self.eps)
+
+
+#% shortcut_inside_gelu
+#% DeepNetwork | step_order, step_misplaced | The shortcut is added before GELU.
+class DeepNetwork(nn.Module):
+
+    def __init__(self, layer_sizes: Sequence[int], use_shortcut: bool) -> None:
+        super().__init__()
+        self.use_shortcut = use_shortcut
+        pairs = zip(layer_sizes[:-1], layer_sizes[1:], strict=True)
+        self.layers = nn.ModuleList((nn.Linear(d_in, d_out) for d_in, d_out in pairs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        for layer in self.layers:
+            output = layer(x)
+            if self.use_shortcut and x.shape == output.shape:
+                output = output + x
+            x = gelu(output)
+        return x
+
+
+#% swiglu_with_relu
+#% SwiGLU | wrong_operation, wrong_form | The gate goes through ReLU.
+class SwiGLU(nn.Module):
+
+    def __init__(self, d_model: int, d_hidden: int) -> None:
+        super().__init__()
+        self.gate = nn.Linear(d_model, d_hidden, bias=False)
+        self.up = nn.Linear(d_model, d_hidden, bias=False)
+        self.down = nn.Linear(d_hidden, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        gate = self.gate(x)
+        hidden = torch.relu(gate) * self.up(x)
+        return self.down(hidden)
+
+
+#% post_norm_of_the_first_result
+#% TransformerBlock | step_misplaced, step_order | In post-norm, the norm is applied to the result of attention.
+class TransformerBlock(nn.Module):
+
+    def __init__(self, attention: nn.Module, d_model: int, d_hidden: int, norm_first: bool=True, activation: str='gelu') -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.norm_first:
+            x = x + self.att(self.norm1(x))
+            return x + self.ff(self.norm2(x))
+        x = x + self.norm1(self.att(x))
+        return self.norm2(x + self.ff(x))
+
+
+#% gelu_without_half_and_late_activation
+#% gelu | factor_missing | The half is missing.
+#% FeedForward | step_misplaced, step_order | The activation follows the second layer.
+def gelu(x: Tensor) -> Tensor:
+    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)
+    return x * (1 + torch.tanh(inner))
+
+
+class FeedForward(nn.Module):
+
+    def __init__(self, d_model: int, d_hidden: int, activation: str='gelu') -> None:
+        super().__init__()
+        if activation not in ('gelu', 'relu'):
+            raise ValueError(f'the activation is gelu or relu, not {activation!r}')
+        self.activation = gelu if activation == 'gelu' else torch.relu
+        self.linear1 = nn.Linear(d_model, d_hidden)
+        self.linear2 = nn.Linear(d_hidden, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.linear1(x)
+        return self.activation(self.linear2(hidden))
+
+
+#% norm_unbiased_with_eps_outside
+#% LayerNorm | variance_unbiased | The variance is divided by n - 1.
+#% LayerNorm | eps_outside_root | eps is added to the root.
+class LayerNorm(nn.Module):
+
+    def __init__(self, d_model: int, eps: float=1e-05) -> None:
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(d_model))
+        self.shift = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean = x.mean(dim=-1, keepdim=True)
+        variance = x.var(dim=-1, keepdim=True)
+        normalized = (x - mean) / (torch.sqrt(variance) + self.eps)
+        return self.scale * normalized + self.shift
+
+
+#% norm_without_shift_and_one_norm
+#% LayerNorm | step_missing | The shift is not added.
+#% TransformerBlock | operand_repeated | norm1 is used twice in pre-norm.
+class LayerNorm(nn.Module):
+
+    def __init__(self, d_model: int, eps: float=1e-05) -> None:
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(d_model))
+        self.shift = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean = x.mean(dim=-1, keepdim=True)
+        variance = ((x - mean) ** 2).mean(dim=-1, keepdim=True)
+        normalized = (x - mean) / torch.sqrt(variance + self.eps)
+        return self.scale * normalized
+
+
+class TransformerBlock(nn.Module):
+
+    def __init__(self, attention: nn.Module, d_model: int, d_hidden: int, norm_first: bool=True, activation: str='gelu') -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.norm_first:
+            x = x + self.att(self.norm1(x))
+            return x + self.ff(self.norm1(x))
+        x = self.norm1(x + self.att(x))
+        return self.norm2(x + self.ff(x))

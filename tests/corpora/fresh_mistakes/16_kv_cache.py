@@ -735,3 +735,91 @@ class CachedMultiHeadAttention(CachedMultiHeadAttention):
             k, v = torch.cat([cache[0], k], dim=2), torch.cat([cache[1], v], dim=2)
         att = (q @ k.mT).masked_fill(lower_right_mask(t, k.shape[2]) == 0, -torch.inf)
         return self.out_proj((att.softmax(-1) @ v).transpose(1, 2).flatten(2)), (k, v)
+
+
+#% mask_upper_left_and_no_scale
+#% lower_right_mask | mask_shifted | The mask is aligned to the upper left.
+#% attend_with_cache | scale_missing | The scores are not divided.
+def lower_right_mask(num_queries: int, num_keys: int) -> Tensor:
+    past = num_keys - num_queries
+    return torch.ones(num_queries, num_keys).tril(diagonal=0)
+
+
+def attend_with_cache(x_new: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor, cache: tuple[Tensor, Tensor] | None=None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    queries = x_new @ W_query
+    keys = x_new @ W_key
+    values = x_new @ W_value
+    if cache is not None:
+        past_keys, past_values = cache
+        keys = torch.cat((past_keys, keys))
+        values = torch.cat((past_values, values))
+    scores = queries @ keys.T
+    mask = lower_right_mask(len(queries), len(keys))
+    masked = scores.masked_fill(mask == 0, -torch.inf)
+    weights = torch.softmax(masked, dim=-1)
+    return (weights @ values, (keys, values))
+
+
+#% heads_cached_along_heads_without_bias
+#% CachedMultiHeadAttention | argument_ignored, bias_wrong | qkv_bias has no effect.
+#% CachedMultiHeadAttention | wrong_axis, concat_axis | The cache grows along the heads.
+class CachedMultiHeadAttention(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int, num_heads: int, qkv_bias: bool=False) -> None:
+        super().__init__()
+        if d_out % num_heads != 0:
+            raise ValueError(f'{num_heads} heads cannot share {d_out} features evenly')
+        self.num_heads = num_heads
+        self.W_query = nn.Linear(d_in, d_out, bias=False)
+        self.W_key = nn.Linear(d_in, d_out, bias=False)
+        self.W_value = nn.Linear(d_in, d_out, bias=False)
+        self.out_proj = nn.Linear(d_out, d_out)
+
+    def forward(self, x: Tensor, cache: tuple[Tensor, Tensor] | None=None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        B, T_new, _ = x.shape
+        queries = self.W_query(x)
+        keys = self.W_key(x)
+        values = self.W_value(x)
+        H, d = (self.num_heads, queries.shape[-1] // self.num_heads)
+        queries = queries.view(B, T_new, H, d).transpose(1, 2)
+        keys = keys.view(B, T_new, H, d).transpose(1, 2)
+        values = values.view(B, T_new, H, d).transpose(1, 2)
+        if cache is not None:
+            past_keys, past_values = cache
+            keys = torch.cat((past_keys, keys), dim=1)
+            values = torch.cat((past_values, values), dim=1)
+        scores = queries @ keys.transpose(-2, -1) / d ** 0.5
+        mask = lower_right_mask(T_new, keys.shape[2])
+        masked = scores.masked_fill(mask == 0, -torch.inf)
+        weights = torch.softmax(masked, dim=-1)
+        context = weights @ values
+        context = context.transpose(1, 2).reshape(B, T_new, H * d)
+        return (self.out_proj(context), (keys, values))
+
+
+#% softmax_over_queries_and_no_first_id
+#% attend_with_cache | softmax_axis | The softmax runs over the queries.
+#% decode | wrong_return, boundary | The list does not start with the first id.
+def attend_with_cache(x_new: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor, cache: tuple[Tensor, Tensor] | None=None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    queries = x_new @ W_query
+    keys = x_new @ W_key
+    values = x_new @ W_value
+    if cache is not None:
+        past_keys, past_values = cache
+        keys = torch.cat((past_keys, keys))
+        values = torch.cat((past_values, values))
+    scores = queries @ keys.T / keys.shape[-1] ** 0.5
+    mask = lower_right_mask(len(queries), len(keys))
+    masked = scores.masked_fill(mask == 0, -torch.inf)
+    weights = torch.softmax(masked, dim=0)
+    return (weights @ values, (keys, values))
+
+
+def decode(embeddings: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor, W_out: Tensor, W_vocab: Tensor, first: int, new_tokens: int) -> list[int]:
+    ids, cache = ([first], None)
+    for _ in range(new_tokens):
+        x_new = embeddings[ids[-1:]]
+        context, cache = attend_with_cache(x_new, W_query, W_key, W_value, cache)
+        logits = context @ W_out @ W_vocab
+        ids.append(logits.argmax().item())
+    return ids[1:]

@@ -791,3 +791,86 @@ def tiled_attention(queries, keys, values, tile_size, causal=False):
         o, l = attend_tile(queries, keys[..., part, :], values[..., part, :], hidden=hidden)
         out, lse = (o, l) if out is None else merge_tiles(out, lse, o, l)
     return out
+
+
+#% online_by_the_last_maximum
+#% online_max_and_sum | step_missing | The old sum is not corrected.
+#% online_max_and_sum | operand_repeated, first_only | The maximum is that of the last tile.
+def online_max_and_sum(scores: Tensor, tile_size: int) -> tuple[Tensor, Tensor]:
+    maximum = scores.new_tensor(-torch.inf)
+    total = scores.new_tensor(0.0)
+    for start in range(0, len(scores), tile_size):
+        tile = scores[start:start + tile_size]
+        new_maximum = tile.max()
+        total = total + torch.exp(tile - new_maximum).sum()
+        maximum = new_maximum
+    return (maximum, total)
+
+
+#% scale_ignored_and_shares_swapped
+#% attend_tile | argument_ignored | The given scale has no effect.
+#% merge_tiles | parts_exchanged | The shares are swapped.
+def attend_tile(queries: Tensor, keys: Tensor, values: Tensor, scale: float | None=None, hidden: Tensor | None=None) -> tuple[Tensor, Tensor]:
+    scale = queries.shape[-1] ** (-0.5)
+    scores = queries @ keys.transpose(-2, -1) * scale
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -torch.inf)
+    maximum = scores.amax(dim=-1, keepdim=True)
+    sees_nothing = maximum == -torch.inf
+    maximum = maximum.masked_fill(sees_nothing, 0.0)
+    exponentials = torch.exp(scores - maximum)
+    total = exponentials.sum(dim=-1, keepdim=True)
+    context = exponentials @ values / total.masked_fill(sees_nothing, 1.0)
+    logsumexp = (maximum + torch.log(total)).squeeze(-1)
+    return (context, logsumexp)
+
+
+def merge_tiles(context_a: Tensor, logsumexp_a: Tensor, context_b: Tensor, logsumexp_b: Tensor) -> tuple[Tensor, Tensor]:
+    maximum = torch.maximum(logsumexp_a, logsumexp_b)
+    sees_nothing = maximum == -torch.inf
+    maximum = maximum.masked_fill(sees_nothing, 0.0)
+    sum_a = torch.exp(logsumexp_a - maximum)
+    sum_b = torch.exp(logsumexp_b - maximum)
+    total = sum_a + sum_b
+    logsumexp = maximum + torch.log(total)
+    share_b, share_a = torch.stack((sum_a, sum_b)) / total.masked_fill(sees_nothing, 1.0)
+    context = share_a.unsqueeze(-1) * context_a + share_b.unsqueeze(-1) * context_b
+    return (context, logsumexp)
+
+
+#% merged_without_maximum_and_not_causal
+#% merge_tiles | step_missing | The maximum is missing in the merged logsumexp.
+#% tiled_attention | argument_ignored, mask_missing | Nothing is hidden.
+def merge_tiles(context_a: Tensor, logsumexp_a: Tensor, context_b: Tensor, logsumexp_b: Tensor) -> tuple[Tensor, Tensor]:
+    maximum = torch.maximum(logsumexp_a, logsumexp_b)
+    sees_nothing = maximum == -torch.inf
+    maximum = maximum.masked_fill(sees_nothing, 0.0)
+    sum_a = torch.exp(logsumexp_a - maximum)
+    sum_b = torch.exp(logsumexp_b - maximum)
+    total = sum_a + sum_b
+    logsumexp = torch.log(total)
+    share_a, share_b = torch.stack((sum_a, sum_b)) / total.masked_fill(sees_nothing, 1.0)
+    context = share_a.unsqueeze(-1) * context_a + share_b.unsqueeze(-1) * context_b
+    return (context, logsumexp)
+
+
+def tiled_attention(queries: Tensor, keys: Tensor, values: Tensor, tile_size: int, causal: bool=False) -> Tensor:
+    Tq, Tk = (queries.shape[-2], keys.shape[-2])
+    contexts = []
+    for start in range(0, Tq, tile_size):
+        some_queries = queries[..., start:start + tile_size, :]
+        rows = some_queries.shape[:-1]
+        context = queries.new_zeros(*rows, values.shape[-1])
+        logsumexp = queries.new_full(rows, -torch.inf)
+        last_seen = torch.arange(start, start + rows[-1]) + Tk - Tq
+        for first in range(0, Tk, tile_size):
+            if False and first > last_seen[-1]:
+                break
+            some_keys = keys[..., first:first + tile_size, :]
+            some_values = values[..., first:first + tile_size, :]
+            tokens = torch.arange(first, first + some_keys.shape[-2])
+            hidden = tokens > last_seen.unsqueeze(-1) if False else None
+            tile = attend_tile(some_queries, some_keys, some_values, hidden=hidden)
+            context, logsumexp = merge_tiles(context, logsumexp, *tile)
+        contexts.append(context)
+    return torch.cat(contexts, dim=-2)

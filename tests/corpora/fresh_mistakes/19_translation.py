@@ -3173,3 +3173,140 @@ class Translator(nn.Module):
     def forward(self, source: Tensor, inputs: Tensor, source_mask: Tensor | None=None) -> Tensor:
         memory = self.encode(source, source_mask)
         return self.decode(inputs, memory, source_mask)
+
+
+#% cross_inverted_and_no_last_shortcut
+#% MultiHeadCrossAttention | mask_inverted | Visible keys are hidden.
+#% DecoderBlock | step_missing | In post-norm, the result of ff is not added.
+class MultiHeadCrossAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int, qkv_bias: bool=False) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f'{num_heads} heads cannot share {d_model} features evenly')
+        self.num_heads = num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, visible: Tensor | None=None) -> Tensor:
+        B, T_q, d_model = x.shape
+        T_k = memory.shape[1]
+        H, d = (self.num_heads, d_model // self.num_heads)
+        queries = self.W_query(x).view(B, T_q, H, d).transpose(1, 2)
+        keys = self.W_key(memory).view(B, T_k, H, d).transpose(1, 2)
+        values = self.W_value(memory).view(B, T_k, H, d).transpose(1, 2)
+        scores = queries @ keys.transpose(-2, -1) / d ** 0.5
+        if visible is not None:
+            visible = visible.unsqueeze(-3)
+            scores = scores.masked_fill(visible, float('-inf'))
+        weights = torch.softmax(scores, dim=-1)
+        context = weights @ values
+        context = context.transpose(1, 2).reshape(B, T_q, d_model)
+        return self.out_proj(context)
+
+
+class DecoderBlock(nn.Module):
+
+    def __init__(self, self_attention: nn.Module, cross_attention: nn.Module, d_model: int, d_hidden: int, norm_first: bool=True, activation: str='gelu') -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.self_att = self_attention
+        self.norm1 = LayerNorm(d_model)
+        self.cross_att = cross_attention
+        self.norm2 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm3 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None=None) -> Tensor:
+        T_t = x.shape[1]
+        past = torch.ones(T_t, T_t, dtype=torch.bool).tril()
+        visible = None if memory_mask is None else memory_mask.unsqueeze(1)
+        if self.norm_first:
+            normalized = self.norm1(x)
+            x = x + self.self_att(normalized, normalized, past)
+            x = x + self.cross_att(self.norm2(x), memory, visible)
+            return x + self.ff(self.norm3(x))
+        x = self.norm1(x + self.self_att(x, x, past))
+        x = self.norm2(x + self.cross_att(x, memory, visible))
+        return self.norm3(self.ff(x))
+
+
+#% loss_of_padding_and_of_sums
+#% smoothed_cross_entropy | argument_ignored, mask_missing | Padding counts.
+#% smoothed_cross_entropy | wrong_reduction | The even loss is a sum.
+def smoothed_cross_entropy(logits: Tensor, targets: Tensor, smoothing: float=0.0, padding: int=0) -> Tensor:
+    log_probabilities = torch.log_softmax(logits, dim=-1)
+    right = -log_probabilities.gather(-1, targets.unsqueeze(-1)).squeeze(-1)
+    even = -log_probabilities.sum(dim=-1)
+    losses = (1 - smoothing) * right + smoothing * even
+    return losses.mean()
+
+
+#% encoder_always_pre_norm_and_no_target_positions
+#% EncoderBlock | argument_ignored | The block is always pre-norm.
+#% Translator | step_missing, layer_unused | The positions of the target are not added.
+class EncoderBlock(nn.Module):
+
+    def __init__(self, attention: nn.Module, d_model: int, d_hidden: int, norm_first: bool=True, activation: str='gelu') -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | None=None) -> Tensor:
+        visible = None if mask is None else mask.unsqueeze(1)
+        if True:
+            normalized = self.norm1(x)
+            x = x + self.att(normalized, normalized, visible)
+            return x + self.ff(self.norm2(x))
+        x = self.norm1(x + self.att(x, x, visible))
+        return self.norm2(x + self.ff(x))
+
+
+class Translator(nn.Module):
+
+    def __init__(self, source_vocab: int, target_vocab: int, max_source: int, max_target: int, d_model: int, num_heads: int, num_blocks: int=1) -> None:
+        super().__init__()
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+        self.encoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            attention = MultiHeadCrossAttention(d_model, num_heads)
+            self.encoder.append(EncoderBlock(attention, d_model, 4 * d_model))
+        self.encoder_norm = LayerNorm(d_model)
+        self.decoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            self_attention = MultiHeadCrossAttention(d_model, num_heads)
+            cross_attention = MultiHeadCrossAttention(d_model, num_heads)
+            block = DecoderBlock(self_attention, cross_attention, d_model, 4 * d_model)
+            self.decoder.append(block)
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        T_s = source.shape[1]
+        if self.source_pos.num_embeddings < T_s:
+            raise ValueError(f"{T_s} tokens are more than the source's positions")
+        x = self.source_emb(source) + self.source_pos(torch.arange(T_s))
+        for block in self.encoder:
+            x = block(x, source_mask)
+        return self.encoder_norm(x)
+
+    def decode(self, inputs: Tensor, memory: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        T_t = inputs.shape[1]
+        if self.target_pos.num_embeddings < T_t:
+            raise ValueError(f"{T_t} tokens are more than the target's positions")
+        x = self.target_emb(inputs)
+        for block in self.decoder:
+            x = block(x, memory, source_mask)
+        return self.out_head(self.decoder_norm(x))
+
+    def forward(self, source: Tensor, inputs: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        memory = self.encode(source, source_mask)
+        return self.decode(inputs, memory, source_mask)

@@ -2068,3 +2068,51 @@ def patching_map(model: nn.Module, clean: Tensor, corrupted: Tensor, names: Sequ
                 logits = run_with_patches(model, corrupted, {name: patch})
                 restored[row, position] = difference(logits) - lowest
         return restored / (highest - lowest)
+
+
+#% recorded_in_lists
+#% record_activations | wrong_return | Each activation is in a list.
+def record_activations(model: nn.Module, inputs: Tensor, names: Sequence[str]) -> tuple[Tensor, dict[str, Tensor]]:
+    modules = dict(model.named_modules())
+    if (unknown := [name for name in names if name not in modules]):
+        raise ValueError(f'the model has no modules named {unknown}')
+    activations = {}
+
+    def recorder(name):
+
+        def record(_module, _given, made):
+            activations.setdefault(name, []).append(made)
+        return record
+    hooks = [modules[name].register_forward_hook(recorder(name)) for name in names]
+    try:
+        output = model(inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return (output, activations)
+
+
+#% contributions_interleaved_and_behind
+#% head_contributions | heads_mixed, layout_wrong | The heads are interleaved.
+#% head_contributions | transposed, layout_wrong | The heads come after the tokens.
+def head_contributions(merged: Tensor, out_weight: Tensor, num_heads: int) -> Tensor:
+    if merged.shape[-1] % num_heads != 0:
+        raise ValueError(f'{num_heads} heads cannot share {merged.shape[-1]} features evenly')
+    heads = merged.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2)
+    columns = out_weight.unflatten(-1, (num_heads, -1)).permute(1, 2, 0)
+    return (heads @ columns).transpose(1, 2)
+
+
+#% attribution_without_directions_and_lens_without_norm
+#% logit_attribution | factor_missing, step_missing | The directions are left out.
+#% logit_lens | step_missing | The norm is left out.
+def logit_attribution(parts: Tensor, scale: Tensor, directions: Tensor, eps: float=1e-05) -> Tensor:
+    stream = parts.sum(dim=0)
+    variance = stream.var(dim=-1, keepdim=True, correction=0)
+    centered = parts - parts.mean(dim=-1, keepdim=True)
+    normalized = centered / torch.sqrt(variance + eps)
+    return (normalized * scale).sum(dim=-1)
+
+
+def logit_lens(streams: Sequence[Tensor], norm: nn.Module, out_head: nn.Module) -> Tensor:
+    return torch.stack([out_head(stream) for stream in streams])

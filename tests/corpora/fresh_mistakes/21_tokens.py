@@ -1484,3 +1484,61 @@ def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, i
         pieces = [merge(piece, pair, 256 + len(merges)) for piece in pieces]
         merges.append(pair)
     return merges
+
+
+#% words_without_a_space_and_empty
+#% split_words | step_missing | Empty words stay.
+#% split_words | spaces_lost | A space is lost.
+def split_words(text: str) -> list[str]:
+    runs: list[str] = []
+    for symbol in text:
+        if runs and _kind(runs[-1][-1]) == _kind(symbol):
+            runs[-1] += symbol
+        else:
+            runs.append(symbol)
+    for i in range(1, len(runs)):
+        if runs[i - 1].endswith(' '):
+            runs[i - 1], runs[i] = (runs[i - 1][:-1], runs[i])
+    return runs
+
+
+#% first_merge_and_largest_pair
+#% merge | first_only | Only the first occurrence is merged.
+#% train_bpe | tie_order | Of equals, the largest pair is taken.
+def merge(ids, pair, new_id):
+    for i in range(len(ids) - 1):
+        if (ids[i], ids[i + 1]) == tuple(pair):
+            return list(ids[:i]) + [new_id] + list(ids[i + 2:])
+    return list(ids)
+
+
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    pieces = [list(word.encode()) for word in word_counts]
+    counts = list(word_counts.values())
+    merges: list[tuple[int, int]] = []
+    while len(merges) < num_merges:
+        found = count_pairs(pieces, counts)
+        if not found:
+            break
+        pair = max(found, key=lambda one: (found[one], one))
+        pieces = [merge(piece, pair, 256 + len(merges)) for piece in pieces]
+        merges.append(pair)
+    return merges
+
+
+#% bytes_turned_and_decoded_alone
+#% token_bytes | parts_exchanged | The right bytes come first.
+#% decode | decoded_alone | Each token is decoded by itself.
+def token_bytes(merges: list[tuple[int, int]]) -> list[bytes]:
+    tokens = [bytes([number]) for number in range(256)]
+    for left, right in merges:
+        tokens.append(tokens[right] + tokens[left])
+    return tokens
+
+
+def decode(ids: list[int], merges: list[tuple[int, int]]) -> str:
+    tokens = token_bytes(merges)
+    for number in ids:
+        if not 0 <= number < len(tokens):
+            raise ValueError(f'there is no token {number}')
+    return ''.join((tokens[number].decode(errors='replace') for number in ids))
