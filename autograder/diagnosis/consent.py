@@ -32,13 +32,16 @@ class Consent(NamedTuple):
         """Return the consent of the source of *submission*."""
         return cls(submission.code, submission.exercise, contract, submission.right)
 
-    def refusal(self, mistake: Mistake) -> str:
-        """Return what the source or the stub lacks for the sentence about *mistake*, or ""."""
+    def refusal(self, mistake: Mistake, *, strict: bool = False) -> str:
+        """Return what the source or the stub lacks for the sentence about *mistake*, or "".
+
+        If not *strict*, its other sentence is enough.
+        """
         code = self.code.written(self.exercise)
         if not (mistake.written or self._sentence(mistake)):
             return "the quantity in the sentence"
         if not self.is_elsewhere(mistake):
-            return "" if mistake.otherwise else broken_in(code, mistake.when)
+            return "" if mistake.otherwise and not strict else broken_in(code, mistake.when)
         conditions = mistake.when or mistake.steps
         if not {*NAME.findall(mistake.explanation)} <= code.mentions.keys():
             return "a name in the sentence"
@@ -73,7 +76,8 @@ class Consent(NamedTuple):
         if mistake.otherwise and broken_in(self.code.written(self.exercise), mistake.when):
             said, mistake = mistake.otherwise, mistake._replace(when=())
         if said != mistake.explanation:
-            group = f"{mistake.id} {said}"
+            usual = mistake.group.endswith(mistake.explanation)
+            group = f"{mistake.id} {said}" if usual else mistake.group
             mistake = mistake._replace(explanation=said, title=title_of(said), group=group)
         mistake = mistake.within_checks()
         if not self.is_elsewhere(mistake):

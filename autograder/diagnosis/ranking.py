@@ -109,7 +109,7 @@ class Candidate(NamedTuple):
 class Consents(Protocol):
     """Decides which mistakes may be named, and in which words (see ``consent.Consent``)."""
 
-    def refusal(self, mistake: Mistake) -> str:
+    def refusal(self, mistake: Mistake, *, strict: bool = False) -> str:
         """Return what the source lacks for the sentence about *mistake*, or ""."""
 
     def is_elsewhere(self, mistake: Mistake) -> bool:
@@ -436,6 +436,7 @@ class Ranking:
             and self.passes(one)
             and (one.explained & answered or self._ends_alike(one, rest))
             and not self._is_by_chance(one)
+            and not self._consent.refusal(self.evidence.mistake(one.key[0]), strict=True)
         ]
         most = max((len(one.named & names) for one in found), default=0)
         return self._foremost([one for one in found if len(one.named & names) == most])

@@ -795,8 +795,14 @@ MISCONCEPTIONS = (
     Misconception(
         id="measures_one_piece",
         exercise="estimate_loss",
-        when=("loops | no rounds",),
-        swaps=(("    inputs = ids[", "    count = 1\n    inputs = ids["),),
+        when=("no multiplies",),
+        swaps=(
+            ("ids[: count * length].view(count, length)", "ids[:length].view(1, length)"),
+            (
+                "ids[1 : count * length + 1].view(count, length)",
+                "ids[1 : length + 1].view(1, length)",
+            ),
+        ),
         explanation="Only the first piece is measured; the loss is the mean over all pieces.",
         question="How many pieces of 6 tokens, each with a token after it, are in 25 ids?",
     ),

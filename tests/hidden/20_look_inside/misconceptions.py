@@ -308,6 +308,13 @@ MISCONCEPTIONS = (
         question="Can the model see a copy that comes after the query?",
     ),
     Misconception(
+        id="marks_after_later_copies_only",
+        exercise="induction_pattern",
+        swaps=(("torch.tril(same, diagonal=-1)", "torch.triu(same, diagonal=1)"),),
+        explanation="Later copies of a token count in place of earlier ones.",
+        question="Which of its copies has the model already read when it reads a token?",
+    ),
+    Misconception(
         id="marks_all_copies",
         exercise="induction_pattern",
         swaps=(

@@ -37,7 +37,7 @@ class Consenting:
     def __init__(self, *refused: str) -> None:
         self._refused = refused
 
-    def refusal(self, mistake: Mistake) -> str:
+    def refusal(self, mistake: Mistake, *, strict: bool = False) -> str:  # noqa: ARG002  # an argument of ``Consents``
         """Return the name of a refused mistake."""
         return mistake.id if mistake.id in self._refused else ""
 
