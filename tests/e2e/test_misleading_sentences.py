@@ -88,7 +88,7 @@ def said(stage_number: str, exercise: str, code: str) -> str:
             "softmax_stable",
             "def softmax_stable(scores, dim):\n"
             "    e = torch.exp(scores - scores.max())\n    return e / e.sum(dim=dim)\n",
-            "The divisor loses its axis",
+            "The sums lose their axis",
             "`dim` has no effect",
             id="lost-axis",
         ),

@@ -88,6 +88,17 @@ MISCONCEPTIONS = (
     ),
     # causal_mask
     Misconception(
+        id="makes_a_vector_of_ones",
+        exercise="causal_mask",
+        when=("calls ones",),
+        swaps=(("torch.ones(size, size)", "torch.ones(size)"),),
+        explanation=(
+            "`size` is passed once as a size; it must be passed twice to make a matrix instead of "
+            "a vector."
+        ),
+        question="How many axes does the mask have?",
+    ),
+    Misconception(
         id="returns_numbers_to_add",
         exercise="causal_mask",
         swaps=(
