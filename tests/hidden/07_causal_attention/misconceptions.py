@@ -249,11 +249,7 @@ MISCONCEPTIONS = (
             "keeping a weight."
         ),
         question="By which number must the other weights grow so that their mean stays the same?",
-        seen=(
-            "calls rand_like | calls rand | calls bernoulli | calls bernoulli_",
-            "no divides by p",
-            "no divides by dropout",
-        ),
+        when=("calls rand_like | calls rand | calls bernoulli | calls bernoulli_",),
     ),
     Misconception(
         id="calls_the_ready_made_attention",
