@@ -30,23 +30,20 @@ MISCONCEPTIONS = (
         id="cuts_heads_that_overlap",
         exercise="MultiHeadAttention",
         when=("slices",),
-        code="""
-            class MultiHeadAttention(MultiHeadAttention):
-                def forward(self, x):
-                    T = x.shape[1]
-                    if T > self.mask.shape[0]:
-                        raise ValueError("too long")
-                    q, k, v = self.W_query(x), self.W_key(x), self.W_value(x)
-                    size = q.shape[-1] // self.num_heads
-                    contexts = []
-                    for h in range(self.num_heads):
-                        part = slice(h, h + size)
-                        s = q[..., part] @ k[..., part].mT
-                        s = s.masked_fill(self.mask[:T, :T], -torch.inf)
-                        w = torch.softmax(s / size**0.5, dim=-1)
-                        contexts.append(self.dropout(w) @ v[..., part])
-                    return self.out_proj(torch.cat(contexts, dim=-1))
-            """,
+        swaps=(
+            (
+                "queries = queries.view(B, T, H, d).transpose(1, 2)",
+                "queries = torch.stack([queries[..., h : h + d] for h in range(H)], dim=1)",
+            ),
+            (
+                "keys = keys.view(B, T, H, d).transpose(1, 2)",
+                "keys = torch.stack([keys[..., h : h + d] for h in range(H)], dim=1)",
+            ),
+            (
+                "values = values.view(B, T, H, d).transpose(1, 2)",
+                "values = torch.stack([values[..., h : h + d] for h in range(H)], dim=1)",
+            ),
+        ),
         explanation=(
             "The slices of the heads overlap: each starts one feature after the start of the "
             "previous slice; it must start one head size after it."
