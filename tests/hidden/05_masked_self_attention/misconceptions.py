@@ -92,10 +92,9 @@ MISCONCEPTIONS = (
         exercise="causal_mask",
         when=("calls ones",),
         swaps=(("torch.ones(size, size)", "torch.ones(size)"),),
-        title="The size is passed once, so the mask is a vector",
         explanation=(
-            "`size` is passed once as a size; it must be passed twice to make a matrix instead of "
-            "a vector."
+            "The mask has one axis, because `size` is passed once as a size; it must be passed "
+            "twice."
         ),
         question="How many axes does the mask have?",
     ),
