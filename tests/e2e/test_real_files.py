@@ -680,13 +680,13 @@ CASES = (
     ),
     Case(
         "04",
-        "leaves the query's weights trainable and draws normal numbers",
+        "leaves the weights trainable and draws normal numbers",
         (
             kind("SelfAttentionV1", "parameter_kind", "must be frozen"),
             kind("SelfAttention_v1", "distribution", "normal"),
         ),
         {
-            "SelfAttentionV1": ("parameter_kind", SOME),
+            "SelfAttentionV1": ("keeps_the_weights_trainable", SOME),
             "SelfAttention_v1": ("distribution", SOME),
         },
     ),
