@@ -43,11 +43,7 @@ MISCONCEPTIONS = (
         ),
         explanation="The parameters are trainable, but they must be frozen.",
         question="Should a gradient be computed for these matrices?",
-        when=(
-            "calls Parameter",
-            "no passes requires_grad",
-            "no calls requires_grad_",
-        ),
+        when=("calls Parameter",),
     ),
     Misconception(
         id="names_the_weights_otherwise",
