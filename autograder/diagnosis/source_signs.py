@@ -33,7 +33,6 @@ PURE = frozenset(
     | {"tril", "triu", "clone", "detach", "to", "float", "double", "clamp", "narrow", "where"}
     | {"cat", "stack", "chunk", "split"}
 )
-_RESULTS = (ast.Return, ast.Yield, ast.YieldFrom)
 NUMBERS = dict(enumerate(["no", "one", "two", "three", "four", "five", "six", "seven", "eight"]))
 
 
@@ -241,19 +240,21 @@ def _lost_returns(definition: Definition) -> Iterator[Sign]:
     for name, function in methods(definition).items():
         result = ast.unparse(function.returns or ast.Constant(None))
         inside = [*_without_inner(function.body)]
-        may_end = any(isinstance(each, _RESULTS) or _raises_unwritten(each) for each in inside)
+        may_end = any(_gives_result(each) or _raises_unwritten(each) for each in inside)
         if not may_end and not any(word in result for word in ("None", "Optional", "Never")):
             yield Sign.of("no_return", name=name or definition.name, result=result)
+
+
+def _gives_result(node: ast.AST) -> bool:
+    is_return = isinstance(node, ast.Return) and node.value is not None
+    return is_return or isinstance(node, ast.Yield | ast.YieldFrom)
 
 
 def _without_inner(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
     """Yield the nodes of a function without those of the functions inside it."""
     waiting = [*body]
     while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Return) and node.value is None:
-            continue
-        yield node
+        yield (node := waiting.pop())
         if not isinstance(node, ast.Lambda | ast.ClassDef | Function):
             waiting += ast.iter_child_nodes(node)
 

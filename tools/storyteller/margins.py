@@ -17,7 +17,7 @@ from autograder import companion
 from autograder.student.course_modules import modules_in
 
 COURSE: Final = Path(__file__).parents[2] / "source/course"
-WIDE: Final = 0.05  # twice as much as `verify` demands, so that the next weights break fewer texts
+WIDE: Final = 0.05  # more than `verify` demands, so that the next weights break fewer texts
 WORDS: Final = 5  # of a start, at most
 
 

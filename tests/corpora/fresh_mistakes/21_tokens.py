@@ -1456,7 +1456,7 @@ def bits_per_byte(mean_loss: float, num_tokens: int, num_bytes: int) -> float:
 
 #% reversed_ranks_and_nested_words
 #% encode | direction_reversed, rank_ignored | The merges are applied from the last to the first.
-#% encode | list_of_lists | Each word is a list of its own.
+#% encode | list_of_lists | Each word is a separate list.
 def encode(text: str, merges: list[tuple[int, int]]) -> list[int]:
     ids: list[int] = []
     for word in split_words(text):
