@@ -56,6 +56,7 @@ from autograder.suite.student_proxy import RemoteModule
 
 Record = Callable[[pytest.Item], SolvedCheck]  # runs a check on the solution, once
 Wrong = tuple[tuple[str, Key], ...]  # other exercises, and the mistakes that they have
+MAX_WRONG = 16  # programs with other wrong exercises that are kept, for classmates alike
 
 
 class Tried(NamedTuple):
@@ -110,6 +111,8 @@ class LiveSource:
                 text = "\n\n\n".join([base.text, *texts])
                 base = base.replacing(compile(text, base.file, "exec"), lambda: text)
             self._programs[exercise, wrong] = Programs(self._mistakes, exercise, base)
+            for old in [one for one in self._programs if one[1]][:-MAX_WRONG]:
+                del self._programs[old]
         return self._programs[exercise, wrong]
 
     def explain(self, submission: Submitted, *, complete: bool = False) -> Explanation:
