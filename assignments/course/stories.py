@@ -9,12 +9,9 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from .story_texts import text_of
 
-def _text(name: str) -> str:
-    return (Path(__file__).parent / f"{name}.txt").read_text("utf-8")
-
-
-SYMBOLS = "".join(sorted(set(_text("stories_train"))))
+SYMBOLS = "".join(sorted(set(text_of("train"))))
 _NUMBERS = {symbol: number for number, symbol in enumerate(SYMBOLS)}
 
 
@@ -28,9 +25,10 @@ def decode(ids: Tensor) -> str:
     return "".join(SYMBOLS[number] for number in ids.tolist())
 
 
-TRAIN = encode(_text("stories_train"))  # 106,917 characters
-HELD = encode(_text("stories_held"))  # 11,169 characters
-POEMS = encode(_text("poems"))  # Jabberwocky and The Tyger
+TRAIN = encode(text_of("train"))  # 106,917 characters
+HELD = encode(text_of("held"))  # 11,169 characters
+_POEMS = Path(__file__).parent / "poems.txt"  # Jabberwocky and The Tyger
+POEMS = encode(_POEMS.read_text("utf-8"))
 
 
 def pieces(ids: Tensor, starts: Tensor, length: int) -> tuple[Tensor, Tensor]:

@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from . import storyteller_slots
+from .story_texts import text_of
 from .storyteller import READ, Storyteller, cut, raised, read, unusable
 
 ALONE, ALONE_RATE = 10, 0.1  # steps of teaching without stories, and their rate
@@ -23,7 +24,7 @@ class Companion:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.story = read(folder)
-        self.held = (folder / "stories_held.txt").read_text("utf-8")[:READ]
+        self.held = text_of("held")[:READ]
         self.margins = []  # how clear each choice of the course's own text was
         self.fills = []  # what was filled, to fill it again with other weights
         self.problems = {}  # what happened while a stage was filled
@@ -103,7 +104,7 @@ class Companion:
         prompt = prompt or f"{sentence.split()[0]} "
         own = story.encode(f"\n{sentence}\n")[None]
         alone = [(own[:, :-1], own[:, 1:])] * ALONE
-        ids = story.encode((self.folder / "stories_train.txt").read_text("utf-8"))
+        ids = story.encode(text_of("train"))
         mixed = []
         draw = random.Random(0)  # noqa: S311  # no secret
         for _ in range(MIXED):

@@ -5,7 +5,6 @@ tables is idle.
 """
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -13,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from . import story_training
+from .story_texts import text_of
 
 D_MODEL, HEADS, LAYERS = 64, 4, 2
 TOKENS_A_STEP = 512
@@ -46,11 +46,6 @@ _GPT2 = {
         "101 268 44655, 267 318 46371"
     ),
 }
-
-
-def text_of(name: str) -> str:
-    """Return the stories that models are trained on, "train", or those held out, "held"."""
-    return (Path(__file__).parent / f"stories_{name}.txt").read_text("utf-8")
 
 
 def gpt2(text: str) -> tuple[list[tuple[int, int]], list[int]]:

@@ -16,6 +16,7 @@ from tools.storyteller.stories import draw_stories, long_sentences, split
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT / "source" / "course"
+text_of = modules_in(SHARED, "story_texts").text_of
 FILE = tomllib.loads((SHARED / "companion.toml").read_text("utf-8"))
 SLOTS = FILE["slot"]
 LENGTH = 24  # characters, enough for a wrong slot to show
@@ -271,16 +272,13 @@ def test_the_command_draws_the_shipped_stories():
     train, held = split(draw_stories(LAB_SIZE, LAB_SEED, set()), LAB_SEED)
     more = draw_stories(20_000, 3, held=long_sentences(held))
 
-    assert train == (SHARED / "stories_train.txt").read_text("utf-8")
-    assert held == (SHARED / "stories_held.txt").read_text("utf-8")
+    assert (train, held) == (text_of("train"), text_of("held"))
     assert not long_sentences("".join(more)) & long_sentences(held)
 
 
 def test_the_shipped_weights_have_the_documented_loss(companion: Any):
     """The loss of characters with at least 32 others before is within 0.02 of 0.300."""
-    held = (SHARED / "stories_held.txt").read_text("utf-8")
-
-    assert companion.story.loss(held) == pytest.approx(LOSS, abs=NEAR)
+    assert companion.story.loss(text_of("held")) == pytest.approx(LOSS, abs=NEAR)
 
 
 def test_every_slot_names_exercises_of_its_stage():

@@ -35,7 +35,7 @@ def lines() -> Iterator[str]:
 
 
 def _wide_starts() -> Iterator[str]:
-    stories = (COURSE / "stories_train.txt").read_text("utf-8").splitlines()
+    stories = modules_in(COURSE, "story_texts").text_of("train").splitlines()
     words = [story.split(" ") for story in stories]
     starts = [" ".join([*one[:count], ""]) for one in words for count in range(1, WORDS + 1)]
     opened = _opened()
