@@ -53,7 +53,7 @@ from autograder.results import (
 from autograder.sandbox.faults import Fault, Raised
 from autograder.sandbox.notebook_magics import read_parts
 from autograder.sandbox.process_limits import MIB, collect_memory
-from autograder.sandbox.session import CHECK_SECONDS, DIAGNOSIS_SECONDS, Session
+from autograder.sandbox.session import CHECK_SECONDS, Session
 from autograder.sandbox.static_names import definitions, odd_words
 from autograder.sandbox.transcript import OtherRequestError
 from autograder.submission import Submission
@@ -252,11 +252,11 @@ class SuiteRunner:
     ) -> tuple[ExerciseResult, ...]:
         """Return the results of the exercises with their points; public suites give none."""
         if self.is_public:
-            graded = [self._diagnosed(stage, one, session, start) for one in graded]
+            graded = [self._diagnosed(stage, one, start) for one in graded]
             return tuple(ExerciseResult.of(one.exercise, tuple(one.results)) for one in graded)
         if self.course.grading.right_neighbours:
             graded = self._with_right_neighbours(stage, graded, session, start)
-        graded = [self._diagnosed(stage, one, session, start) for one in graded]
+        graded = [self._diagnosed(stage, one, start) for one in graded]
         return tuple(priced(one, self.course.grading) for one in graded)
 
     def run(self, item: pytest.Item, channel: Channel) -> Observation:
@@ -372,10 +372,9 @@ class SuiteRunner:
         uncompared = frozenset(check.name for check in checks if self._is_uncompared(check))
         return Graded(checks, found, {}, uncompared, breaks_point(stage, checks, found))
 
-    def _diagnosed(self, stage: Stage, graded: Graded, session: Session, start: Start) -> Graded:
+    def _diagnosed(self, stage: Stage, graded: Graded, start: Start) -> Graded:
         """Name the mistakes in an exercise that remain with right neighbours."""
-        with session.charged(DIAGNOSIS_SECONDS):
-            found = self._examine(stage, start.submitted(graded))
+        found = self._examine(stage, start.submitted(graded))
         results = [
             CheckOutcome(check, self.course.reveal, public=self.is_public).add_diagnosis(one, found)
             for check, one in zip(graded.checks, graded.results, strict=True)

@@ -46,9 +46,8 @@ from autograder.sandbox.worker_process import (
 
 # The limit of clock time as a multiple of the submission's seconds, for a busy machine.
 WALL_CLOCK_FACTOR = 20
-# The grader's own processor time for one check, which needs about 0.1 s, and for one diagnosis:
-# the first diagnosis of an exercise runs all wrong programs, for some seconds.
-CHECK_SECONDS, DIAGNOSIS_SECONDS = 2.0, 15.0
+# The grader's own processor time for one check, which needs about 0.1 s.
+CHECK_SECONDS = 2.0
 LARGE = MIB  # bytes of all replies of a submission; those of honest code have about 0.2 MiB
 MAX_LEFT_OUT = 3  # statements that reach a limit in an import; each may take its whole time
 # Statements that reached these limits raised an exception.
