@@ -1,7 +1,7 @@
 """Supplies the fixtures of checks: the module, the solution, documented tensors and inputs."""
 
 from collections.abc import Mapping
-from pathlib import Path
+from functools import cache
 
 import pytest
 import torch
@@ -38,11 +38,11 @@ class SuiteContext:
         self.channel: Channel | None = None
         self.last_student: Student | None = None
         self.documented_tensors: DocumentedTensors | None = None  # read by the first check
-        self._solutions: dict[Path, LocalChannel] = {}
-        self._references: dict[Path, ReferenceChannel] = {}
-        self._records: dict[Path, PublicRecord] = {}
-        self._secrets: dict[Path, bytes] = {}
-        self._needed: dict[Path, dict[str, Need]] = {}
+        self._solution = cache(solution_channel)
+        self._reference = cache(lambda path: ReferenceChannel(solution_channel(path)))
+        self._record = cache(public_record.read)
+        self._secret = cache(course_secret)
+        self._needed = cache(needs)
         torch.set_num_threads(1)  # tensors are tiny here, and a fork must not inherit threads
 
     def channel_for(self, item: pytest.Item) -> Channel:
@@ -72,15 +72,11 @@ class SuiteContext:
 
     def reference_channel(self, stage: Stage) -> ReferenceChannel:
         """Return the channel of `reference`, which is separate from that of `solution`."""
-        if stage.solution not in self._references:
-            self._references[stage.solution] = ReferenceChannel(solution_channel(stage.solution))
-        return self._references[stage.solution]
+        return self._reference(stage.solution)
 
     def solution(self, stage: Stage) -> LocalChannel:
         """Return the channel to the solution of *stage*, which is imported once."""
-        if stage.solution not in self._solutions:
-            self._solutions[stage.solution] = solution_channel(stage.solution)
-        return self._solutions[stage.solution]
+        return self._solution(stage.solution)
 
     def documented(self, item: pytest.Item) -> DocumentedTensors:
         """Return the documented tensors of the course, or those of a public suite's record."""
@@ -100,16 +96,11 @@ class SuiteContext:
 
     def record(self, item: pytest.Item) -> PublicRecord:
         """Return the record next to the public suite of *item*."""
-        path = item.path.with_name(RECORDS)
-        if path not in self._records:
-            self._records[path] = public_record.read(path)
-        return self._records[path]
+        return self._record(item.path.with_name(RECORDS))
 
     def needed(self, stage: Stage) -> Mapping[str, Need]:
         """Return what the rules of the course of *stage* need; the files are read once."""
-        if stage.rules not in self._needed:
-            self._needed[stage.rules] = needs(stage.rules, stage.ready_made)
-        return self._needed[stage.rules]
+        return self._needed(stage.rules, stage.ready_made)
 
     def stage(self, item: pytest.Item) -> Stage:
         """Return the stage whose folder contains the check *item*."""
@@ -117,12 +108,6 @@ class SuiteContext:
         if self.course is None and is_public(item):  # a student's copy has no course
             return course_files.handout(folder).stages[0]
         return self._course(item).stage(folder.name)
-
-    def _secret(self, root: Path) -> bytes:
-        """Return the secret of the course at *root*, which is read once."""
-        if root not in self._secrets:
-            self._secrets[root] = course_secret(root)
-        return self._secrets[root]
 
     def _course(self, item: pytest.Item) -> Course:
         if self.course is None:
