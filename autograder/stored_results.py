@@ -1,12 +1,14 @@
 """Reads results from disk one at a time, so that a class of any size fits in memory."""
 
+import copy
+from abc import abstractmethod
 from array import array
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar, overload
+from typing import Final, Generic, Self, TypeVar, overload
 
 import msgspec
 from msgspec.structs import force_setattr, replace
@@ -21,6 +23,40 @@ _CLOSES: Final = (b"    },\n", b"    }\n")
 _Key = TypeVar("_Key", bound=Hashable)
 _Old = TypeVar("_Old")
 _New = TypeVar("_New")
+_Row = TypeVar("_Row")
+_Item = TypeVar("_Item")
+
+
+class LazySequence(Sequence[_Item], Generic[_Row, _Item]):
+    """Items of which each is read from its row when it is needed; a slice is lazy, too."""
+
+    def __init__(self, rows: Sequence[_Row]) -> None:
+        self._rows = rows
+
+    @abstractmethod
+    def read(self, row: _Row) -> _Item:
+        """Read the item of *row*."""
+
+    def with_rows(self, rows: Sequence[_Row]) -> Self:
+        """Return the items of other *rows*, read in the same way."""
+        other = copy.copy(self)
+        other._rows = rows  # noqa: SLF001  # of the same class
+        return other
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> _Item: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+
+    def __getitem__(self, index: int | slice) -> _Item | Self:
+        """Return one item, or a lazy sequence of several."""
+        if isinstance(index, slice):
+            return self.with_rows(self._rows[index])
+        return self.read(self._rows[index])
 
 
 class SubmissionScore(msgspec.Struct, frozen=True):
@@ -46,36 +82,25 @@ Read = Callable[[Iterable[Place]], Iterator[bytes]]
 _Struct = TypeVar("_Struct", SubmissionResult, SubmissionScore)
 
 
-class StoredResults(Sequence[SubmissionResult]):
+class StoredResults(LazySequence[int, SubmissionResult]):
     """Reads results from *places* in *file* by *read*, or raises ``UsageError`` when one is bad."""
 
     def __init__(self, read: Read, places: Iterable[Place], file: object) -> None:
         self._read_places = read
         self._edges = array("Q", (edge for place in places for edge in place))
         self._file = file
-
-    def __len__(self) -> int:
-        return len(self._edges) // 2
-
-    @overload
-    def __getitem__(self, index: int) -> SubmissionResult: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[SubmissionResult]: ...
-
-    def __getitem__(self, index: int | slice) -> SubmissionResult | Sequence[SubmissionResult]:
-        """Return one result, or a lazy sequence of several."""
-        chosen = range(len(self))[index]
-        if isinstance(chosen, int):
-            return next(self._read([chosen], SubmissionResult))
-        return StoredResults(self._read_places, map(self._place, chosen), self._file)
+        super().__init__(range(len(self._edges) // 2))
 
     def __iter__(self) -> Iterator[SubmissionResult]:
-        return self._read(range(len(self)), SubmissionResult)
+        return self._read(self._rows, SubmissionResult)
+
+    def read(self, row: int) -> SubmissionResult:
+        """Read the result at the place number *row*."""
+        return next(self._read([row], SubmissionResult))
 
     def scores(self) -> Iterator[SubmissionScore]:
         """Yield only the scores, in a tenth of the time."""
-        return self._read(range(len(self)), SubmissionScore)
+        return self._read(self._rows, SubmissionScore)
 
     def _place(self, index: int) -> Place:
         return self._edges[2 * index], self._edges[2 * index + 1]

@@ -3,41 +3,27 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from autograder.course import Course
 from autograder.errors import UsageError
 from autograder.results import EarlierRun, Results, SubmissionResult
-from autograder.stored_results import read_record, scores_of
+from autograder.stored_results import LazySequence, read_record, scores_of
 from autograder.submission.files import in_sentence
 
 Key = tuple[str, str]  # the student and the stage
 _Pick = tuple[Sequence[SubmissionResult], int]
 
 
-class PickedResults(Sequence[SubmissionResult]):
+class PickedResults(LazySequence[_Pick, SubmissionResult]):
     """Results of several records, each read when it is needed."""
 
-    def __init__(self, picks: Sequence[_Pick]) -> None:
-        self._picks = picks
-
-    def __len__(self) -> int:
-        return len(self._picks)
-
-    @overload
-    def __getitem__(self, index: int) -> SubmissionResult: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[SubmissionResult]: ...
-
-    def __getitem__(self, index: int | slice) -> SubmissionResult | Sequence[SubmissionResult]:
-        """Return one result, or a lazy sequence of several."""
-        if isinstance(index, slice):
-            return PickedResults(self._picks[index])
-        source, number = self._picks[index]
-        return source[number]
+    def read(self, row: _Pick) -> SubmissionResult:
+        """Read a result, given by its record's results and its index in them."""
+        results, index = row
+        return results[index]
 
 
 class Merged(NamedTuple):

@@ -19,13 +19,14 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Self, overload
+from typing import Self
 
 import msgspec
 from msgspec.structs import replace
 
 from autograder.course import COURSE_FILE, Stage
 from autograder.errors import UnclearDownloadError, UsageError
+from autograder.stored_results import LazySequence
 from autograder.submission.assemble import Submission, submissions, without_files_of
 from autograder.submission.class_division import (
     NOTHING_SAID,
@@ -265,14 +266,12 @@ class _Row(msgspec.Struct, frozen=True):
     outline: SubmissionOutline
 
 
-class LazySubmissions(Sequence[Submission]):
+class LazySubmissions(LazySequence[_Row, Submission]):
     """The submissions of several places, in order; ``of`` reads each of them once."""
 
-    def __init__(
-        self, rows: Sequence[_Row], change: Change = lambda submission: submission
-    ) -> None:
-        self._rows = rows
-        self._change = change
+    def __init__(self, rows: Sequence[_Row]) -> None:
+        super().__init__(rows)
+        self._change: Change = lambda submission: submission
         self._last: tuple[StudentWork | None, list[Submission]] = None, []
 
     @classmethod
@@ -291,28 +290,18 @@ class LazySubmissions(Sequence[Submission]):
         """Yield the outline of each submission without reading it again."""
         return (row.outline for row in self._rows)
 
-    def subset(self, indices: Iterable[int]) -> "LazySubmissions":
+    def subset(self, indices: Iterable[int]) -> Self:
         """Return only the submissions at *indices*."""
-        return LazySubmissions([self._rows[index] for index in indices], self._change)
+        return self.with_rows([self._rows[index] for index in indices])
 
-    def changed_by(self, change: Change) -> "LazySubmissions":
+    def changed_by(self, change: Change) -> Self:
         """Return the same submissions; *change* is applied to each when it is read."""
-        return LazySubmissions(self._rows, change)
+        changed = self.with_rows(self._rows)
+        changed._change = change  # noqa: SLF001  # of the same class
+        return changed
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, index: int) -> Submission: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Submission]: ...
-
-    def __getitem__(self, index: int | slice) -> Submission | Sequence[Submission]:
+    def read(self, row: _Row) -> Submission:
         """Read a submission; raise ``UsageError`` if its files have changed."""
-        if isinstance(index, slice):
-            return LazySubmissions(self._rows[index], self._change)
-        row = self._rows[index]
         known = row.outline
         for submission in self._read(row):
             if submission.stage == known.stage and (submission.code is not None) == known.has_code:
