@@ -276,13 +276,13 @@ class Hunt:
         picture = self._stage.file.picture
         if picture is None:
             return
-        from autograder.student.pictures import LABELS, heatmap_figures  # noqa: PLC0415  # it is seldom needed
+        from autograder.student.pictures import LABELS, heatmap_panels  # noqa: PLC0415  # it is seldom needed
 
         labels = LABELS if picture.caption == CAPTION else ("", "")
         with suppress(ModuleNotFoundError, OSError):  # the picture in the terminal shows the same
             drawn = {"the wrong module": rows}
-            [figure] = heatmap_figures(drawn, picture.tokens, picture.columns, labels=labels)
-            figure.savefig(self.folder / PICTURE)
+            panels = heatmap_panels(drawn, picture.tokens, picture.columns, labels=labels)
+            panels.figures[0].savefig(self.folder / PICTURE)
 
     def _save(self) -> None:
         text = json.dumps(msgspec.to_builtins(self._state))  # json keeps nan, msgspec does not

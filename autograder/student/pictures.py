@@ -128,7 +128,7 @@ def heatmaps(
     ones. Masked entries are hatched: -inf in scores, and exact zeros in weights. Raises
     ``ValueError`` if the tokens do not fit the shape.
     """
-    side_by_side(*heatmap_figures(weights, rows, columns, digits=digits, labels=labels))
+    side_by_side(*heatmap_panels(weights, rows, columns, digits=digits, labels=labels).figures)
 
 
 def heatmap_panels(
@@ -136,21 +136,10 @@ def heatmap_panels(
     rows: Sequence[str],
     columns: Sequence[str] | None = None,
     *,
+    digits: int = 2,
     labels: tuple[str, str] = LABELS,
 ) -> Panels:
     """Return the panels of ``heatmaps``, for ``explore``."""
-    return Panels(heatmap_figures(weights, rows, columns, labels=labels), list(weights))
-
-
-def heatmap_figures(
-    weights: Mapping[str, Any],
-    rows: Sequence[str],
-    columns: Sequence[str] | None = None,
-    *,
-    digits: int = 2,
-    labels: tuple[str, str] = LABELS,
-) -> list[Any]:
-    """Return the figures of ``heatmaps``."""
     import torch  # noqa: PLC0415  # importing it takes seconds
     from matplotlib.patches import Rectangle  # noqa: PLC0415  # importing it takes half a second
 
@@ -182,7 +171,7 @@ def heatmap_figures(
         if not is_long:
             _write_numbers(axis, table, DARK * scale.high, digits)
         figures.append(figure)
-    return figures
+    return Panels(figures, list(weights))
 
 
 class _Scale(NamedTuple):
