@@ -26,26 +26,6 @@ KEY: Final = "attention_course_kit"  # of the notebook's metadata: the addresses
 PICTURE: Final = "https://colab.research.google.com/assets/colab-badge.svg"
 COLAB: Final = "https://colab.research.google.com"
 TOOLS: Final = "matplotlib ipywidgets"  # most services have them; pip keeps those that it finds
-ABOUT: Final = (
-    "{badge}({picture})]({colab})\n\n"
-    "This copy of the lab needs a browser only.\n"
-    "Run the first cell below, and then the others in order.\n"
-    "Write each exercise in its cell with `%%exercise`: "
-    "running the cell writes your code into the module and checks it.\n"
-    "Where the lab tells you to open the module and save it, use this cell instead.\n"
-    'To begin an exercise again, run `lab.reset("NAME")` in a new cell.\n\n'
-    "Keep a copy of this notebook (in Colab: *File*, *Save a copy in Drive*), "
-    "because the machine that runs it is deleted after some time.\n"
-    "On a new machine, run the first cell, the cell with `lab = Lab(...)`, and your exercises "
-    "again: your code is back."
-)
-START: Final = """\
-{opening}
-%pip install --quiet "{wheel}" {tools}
-
-from autograder.student.notebook_place import begin
-
-begin("{stage}")"""
 
 
 class Addresses(NamedTuple):
@@ -125,12 +105,16 @@ def browser_labs(stages: Sequence[Stage], wheel: str, where: Addresses) -> dict[
 def _lab(stage: Stage, wheel: str, where: Addresses, opened: Mapping[str, str]) -> bytes:
     notebook = decode((stage.assignment / stage.lab.name).read_bytes())
     colab = opened[f"../{stage.name}/lab.ipynb"]
+    about, start = (
+        release.read_template(name).removesuffix("\n")
+        for name in ("browser_about.md", "browser_start.py.txt")
+    )
     first = [
-        _cell("markdown", "browser-about", ABOUT.format(picture=PICTURE, badge=BADGE, colab=colab)),
+        _cell("markdown", "browser-about", about.format(picture=PICTURE, badge=BADGE, colab=colab)),
         _cell(
             "code",
             "browser-start",
-            START.format(opening=OPENING, wheel=wheel, tools=TOOLS, stage=stage.name),
+            start.format(opening=OPENING, wheel=wheel, tools=TOOLS, stage=stage.name),
         ),
     ]
     cells = [*first, *_with_exercises(notebook["cells"], stage)]

@@ -35,29 +35,6 @@ _TEXTS = {".py", ".toml"}
 README_FILE: Final = "README.md"
 SETTINGS: Final = (".gitignore", "nbgrader_config.py")
 
-README: Final = Path(__file__).parent / "templates" / "course_readme.md"
-MAKEFILE = """# The kit must be installed: see README.md
-.PHONY: release verify grade
-
-release:
-\tautograder release
-
-verify:
-\tautograder verify
-
-grade:
-\tautograder grade submitted --gradebook
-"""
-EMPTY = """\
-format_version = 1
-id = "my-course"
-title = "My course"
-# The kinds of mistake that have names: add "torch" for a course with tensors.
-kinds = ["python"]
-stages = [
-]
-"""
-
 
 class NewCourse(NamedTuple):
     """A new course, and the sentences that mention missing stages, each with its place."""
@@ -127,7 +104,10 @@ def stages_of_road(course: Course, road: str, *, only: bool) -> list[str]:
 def empty_course(folder: Path) -> Course:
     """Write a course without stages into *folder*; raise ``UsageError`` if it is not empty."""
     _require_empty(folder)
-    files = {COURSE_FILE: EMPTY.encode(), "Makefile": MAKEFILE.encode()}
+    files = {
+        COURSE_FILE: release.read_template("empty_course.toml").encode(),
+        "Makefile": release.read_template("course_makefile.txt").encode(),
+    }
     files |= {name: wheels.kit_file(name.lstrip(".")) for name in SETTINGS}
     _write(folder, files)
     made = load(folder.resolve(), may_be_empty=True)
@@ -158,7 +138,7 @@ def _write_kit(course: Course) -> None:
         "KIT": next(name for name in files if name.startswith(f"{wheels.WHEEL_FOLDER}/")),
         "DOCS": wheels.documents(),
     }
-    text = README.read_text("utf-8")
+    text = release.read_template("course_readme.md")
     filled = re.sub("|".join(words), lambda word: words[word[0]], text)
     _write(course.root, files | {README_FILE: filled.encode()})
 
@@ -212,7 +192,7 @@ def _shared_files(course: Course, stages: Sequence[Stage]) -> Iterator[tuple[str
     """Yield the path in the new folder and the text of each file that belongs to no stage."""
     names = [stage.name for stage in stages]
     yield COURSE_FILE, with_stages((course.root / COURSE_FILE).read_text("utf-8"), names)
-    yield "Makefile", MAKEFILE
+    yield "Makefile", release.read_template("course_makefile.txt")
     stage = stages[0]  # any stage has the paths of the shared files
     for path in (stage.rules, stage.ready_made, stage.shared_fixtures, course.documented):
         if path.is_file():
@@ -315,7 +295,7 @@ def _rename_mentions(text: str, missing: Mapping[str, str]) -> str:
     return _MENTION.sub(rename, text)
 
 
-TEMPLATES: Final = Path(__file__).parent / "templates" / "stage"  # shared, and by kind of stage
+TEMPLATES: Final = release.TEMPLATES / "stage"  # shared, and by kind of stage
 HIDDEN: Final = "tests/hidden/STAGE"
 # The template of each file. Words in capital letters are filled in, in paths and texts.
 FILES: Final = {

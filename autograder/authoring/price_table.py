@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from autograder.authoring.fingerprinting import Kind, kinds_of
+from autograder.authoring.release import read_template
 from autograder.course import Stage
 from autograder.course_file import STAGE_POINTS
 from autograder.diagnosis import misconceptions
@@ -36,52 +37,7 @@ ROOT: Final = re.compile(r"/ (?P<root>[\w.\[\]()-]+ ?\*\* ?0\.5|math\.sqrt\([^()
 # Replaces the results of an exercise. The right code runs on copies, so that only the shapes of its
 # results, the lengths of its lists and its errors stay. Names of tensors stay, too; other keys are
 # results like the values.
-NOTHING_RETURNED: Final = """
-def _empty(run):
-    import copy, numpy, torch
-    def own(value):
-        if isinstance(value, torch.Tensor):
-            return value.detach().clone()
-        if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-            return type(value)(map(own, value))
-        return copy.deepcopy(value)
-    def has_tensor(value):
-        parts = value.values() if isinstance(value, dict) else value
-        if isinstance(value, (list, tuple, dict)):
-            return any(map(has_tensor, parts))
-        return isinstance(value, (torch.Tensor, torch.nn.Module, numpy.ndarray))
-    def fill(value, given):
-        if isinstance(value, torch.Tensor):
-            return {tensor}
-        if isinstance(value, numpy.ndarray):
-            return fill(torch.from_numpy(value), given).numpy()
-        if {returns_inputs} and not has_tensor(value):
-            known = [one for one in given if type(one) is type(value)]
-            if known:
-                return own(known[0])
-        if isinstance(value, (list, tuple)):
-            parts = [fill(one, given) for one in value]
-            return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-        if isinstance(value, (set, frozenset)):
-            return type(value)(fill(one, given) for one in value)
-        if isinstance(value, dict):
-            names = value if has_tensor(value) else [fill(name, given) for name in value]
-            return dict(zip(names, (fill(one, given) for one in value.values())))
-        if isinstance(value, (str, bytes)):
-            filler = {text!r}
-            return filler * len(value) if isinstance(value, str) else filler.encode() * len(value)
-        if value is None or type(value) in (bool, int, float):
-            return (int if value is None else type(value))({number})
-        return value
-    def empty(*args, **kwargs):
-        result = run(*map(own, args), **{{name: own(kwargs[name]) for name in kwargs}})
-        return fill(result, [*args, *kwargs.values()])
-    return empty
-if isinstance({name}, type):
-    {name}.forward = _empty({name}.forward)
-else:
-    {name} = _empty({name})
-"""
+NOTHING_RETURNED: Final = read_template("nothing_returned.py.txt")
 
 
 class Filled(NamedTuple):

@@ -76,8 +76,13 @@ def guide(course: Course, stages: Sequence[Stage], wheel: str = "") -> bytes:
     return re.sub("|".join(words), lambda word: words[word[0]], text).encode() + b"\n"
 
 
+def read_template(name: str) -> str:
+    """Return the text of the template *name*."""
+    return (TEMPLATES / name).read_text("utf-8")
+
+
 def _template(name: str) -> str:
-    return (TEMPLATES / f"{name}.md").read_text("utf-8").rstrip("\n")
+    return read_template(f"{name}.md").rstrip("\n")
 
 
 def _roads(stages: Sequence[Stage]) -> Iterator[str]:

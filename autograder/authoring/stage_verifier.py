@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from autograder.authoring import stubs
 from autograder.authoring.price_table import PriceGrader, PriceTable
+from autograder.authoring.release import read_template
 from autograder.course import Course, Stage
 from autograder.course_file import STAGE_POINTS
 from autograder.diagnosis import fingerprints, misconceptions
@@ -212,35 +213,6 @@ def _checks(result: SubmissionResult) -> list[CheckResult]:
     return [check for exercise in result.exercises for check in exercise.checks]
 
 
-BREAKER = """
-
-import functools
-import torch
-
-
-def _break(exercise):
-    @functools.wraps(exercise)
-    def broken(*args, **kwargs):
-        tensors = [arg for arg in args if isinstance(arg, torch.Tensor)]
-{breaks}
-    return broken
-
-
-def _break_constructor(constructor):
-    @functools.wraps(constructor)
-    def broken(*args, **kwargs):
-        _break(constructor)(*args, **kwargs)
-    return broken
-
-
-if isinstance({name}, type):
-    {name}.__init__ = _break_constructor({name}.__init__)
-    {name}.forward = _break({name}.forward)
-else:
-    {name} = _break({name})
-"""
-
-
 def rules_without_loss(stage: Stage, runner: SuiteRunner) -> Iterator[str]:
     """Report each rule of an exercise that no wrong program breaks in a public check."""
     known = fingerprints.find(stage.records)
@@ -282,7 +254,7 @@ def _breaks(
     """Whether the solution with ``rule.breaks`` fails a check of *rule* and passes other probes."""
     if not rule.breaks:
         return False
-    program = stage.solution.read_text("utf-8") + BREAKER.format(
+    program = stage.solution.read_text("utf-8") + read_template("broken_rule.py.txt").format(
         name=exercise, breaks=textwrap.indent(rule.breaks, " " * 8)
     )
     try:

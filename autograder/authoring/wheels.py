@@ -7,9 +7,7 @@ constraints and workflows.
 
 import base64
 import hashlib
-import io
 import re
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -29,11 +27,11 @@ from autograder.course import (
     is_handout,
 )
 from autograder.errors import CourseError
+from autograder.exports.export_file import zip_of
 from autograder.sanitize import line
 
 KIT: Final = "attention-course-kit"
 SOLUTIONS: Final = f"{KIT}-solutions"
-_OLDEST: Final = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can store
 _FORM: Final = (
     "Wheel-Version: 1.0\nGenerator: autograder\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 )
@@ -152,22 +150,12 @@ def _wheel(
     listed |= {f"{folder}/METADATA": about.encode(), f"{folder}/WHEEL": _FORM.encode()}
     record = f"{folder}/RECORD"
     rows = [*map(_row, listed, listed.values()), f"{record},,\n"]
-    return Wheel(f"{stem}-py3-none-any.whl", _zipped({**listed, record: "".join(rows).encode()}))
+    return Wheel(f"{stem}-py3-none-any.whl", zip_of({**listed, record: "".join(rows)}))
 
 
 def _row(path: str, content: bytes) -> str:
     digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
     return f"{path},sha256={digest},{len(content)}\n"
-
-
-def _zipped(files: Mapping[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, content in files.items():
-            entry = zipfile.ZipInfo(path, _OLDEST)
-            entry.external_attr = 0o644 << 16  # a regular file that everybody may read
-            archive.writestr(entry, content, zipfile.ZIP_DEFLATED)
-    return out.getvalue()
 
 
 WHEEL_FOLDER: Final = "kit"
