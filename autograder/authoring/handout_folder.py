@@ -42,11 +42,10 @@ def checked_addresses(wheel: str, labs: str, name: str) -> Addresses:
     folder, _, last = wheel.rpartition("/")
     if last.endswith(".whl"):
         if unquote(last) != name:
-            msg = (
+            raise UsageError(
                 f"--wheel-url ends in {last}, but the wheel is {name}, and pip refuses a wheel "
                 f"under a different name. Upload it under its name, and give its folder: {folder}/"
             )
-            raise UsageError(msg)
         wheel = folder
     if urlsplit(wheel).netloc == "github.com":  # `blob` and `tree` are pages about files
         wheel = re.sub(r"^(https?://github\.com/[^/]+/[^/]+)/(?:blob|tree)/", r"\1/raw/", wheel)
@@ -78,11 +77,10 @@ def colab_address(labs: str, name: str) -> str:
     elif parts.netloc == "github.com":
         owner, repository, kind, *rest = [*path, "", "", ""][: max(4, len(path))]
         if kind not in {"blob", "tree", "raw"} or not rest[0]:
-            msg = (
+            raise UsageError(
                 f"--labs-url {labs} names no branch. Give the folder's address as your browser "
                 "shows it, such as https://github.com/OWNER/REPOSITORY/tree/main/labs."
             )
-            raise UsageError(msg)
     else:
         return f"{COLAB}/#fileId={quote(f'{labs}/{name}', safe='')}"
     return "/".join([f"{COLAB}/github", owner, repository, "blob", *rest, name])
@@ -160,8 +158,7 @@ def _checked(option: str, address: str, schemes: set[str]) -> str:
     """Return *address* without a slash at its end; raise ``UsageError`` if it is not one."""
     parts = urlsplit(address)
     if parts.scheme not in schemes or not (parts.netloc or parts.path.startswith("/")):
-        msg = f"{option} {address!r} is not an address that begins with https://."
-        raise UsageError(msg)
+        raise UsageError(f"{option} {address!r} is not an address that begins with https://.")
     return address.rstrip("/")
 
 
@@ -232,8 +229,7 @@ def _files(
         where = checked_addresses(*urls, wheel.name)
     labs = browser_labs(stages, wheel.name, where) if where else {}
     if urls is not None and not labs:
-        msg = "No stage of this hand-out has a lab, so there is none for a browser."
-        raise UsageError(msg)
+        raise UsageError("No stage of this hand-out has a lab, so there is none for a browser.")
     return {GUIDE: start_here, wheel.name: wheel.content, **labs}
 
 

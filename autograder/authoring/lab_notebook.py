@@ -46,8 +46,7 @@ def build_source_lab(path: Path, points: Mapping[str, float]) -> bytes:
         nbformat.validate(notebook)
     except Exception as error:
         reason = str(error).partition("\n")[0]
-        msg = f"{path} is not a notebook of format 4: {reason}"
-        raise CourseError(msg) from error
+        raise CourseError(f"{path} is not a notebook of format 4: {reason}") from error
     for problem in _problems(path, notebook.cells, points):
         raise CourseError(problem)
     for cell in notebook.cells:

@@ -141,8 +141,7 @@ def _survivors(course: Course, stage: Stage, generated: Sequence[Mutant]) -> lis
     results = grade(course, submissions, diagnose=False).submissions
     for result in results:
         if result.score is None:
-            msg = f"{stage.name}, {result.student}: {result.message}"
-            raise GraderError(msg)
+            raise GraderError(f"{stage.name}, {result.student}: {result.message}")
     pairs = zip(generated, results, strict=True)
     return [mutant for mutant, result in pairs if result.score == result.max_score]
 

@@ -57,8 +57,7 @@ def new_course(
     chosen = {course.stage(name).name for name in wanted}
     stages = [stage for stage in course.every_stage if stage.name in chosen]
     if not stages:
-        msg = "Choose the stages of the new course: --stages 01,04."
-        raise UsageError(msg)
+        raise UsageError("Choose the stages of the new course: --stages 01,04.")
     _require_empty(folder)
     missing = {
         stage.name[:2]: _QUOTES.sub("", stage.title)
@@ -93,8 +92,7 @@ def stages_of_road(course: Course, road: str, *, only: bool) -> list[str]:
     if not found:
         roads = dict.fromkeys(one.file.road for one in course.every_stage if one.file.road)
         known = f"Its roads: {', '.join(roads)}." if roads else "It has no roads."
-        msg = f"{course.root} has no road {road!r}. {known}"
-        raise UsageError(msg)
+        raise UsageError(f"{course.root} has no road {road!r}. {known}")
     if not only:
         for stage in reversed(course.every_stage):
             found |= {*stage.file.prerequisites} if stage.name in found else set()
@@ -117,8 +115,7 @@ def empty_course(folder: Path) -> Course:
 
 def _require_empty(folder: Path) -> None:
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        msg = f"{folder} exists and is not an empty folder; name another one."
-        raise UsageError(msg)
+        raise UsageError(f"{folder} exists and is not an empty folder; name another one.")
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -328,10 +325,9 @@ def new_stage(course: Course, name: str) -> tuple[Path, ...]:
     before = listing.read_text("utf-8")
     array = before.partition("stages")[2].partition("]")[0]
     if "#" in array:
-        msg = (
+        raise CourseError(
             f"There is a comment among the stages of {listing}: list {name!r} there yourself first."
         )
-        raise CourseError(msg)
     listed = with_stages(before, [*course.file.stages, name])
     written = []
     kind = "torch" if "torch" in course.file.kinds else "plain"

@@ -46,8 +46,7 @@ def build(suite: str, conftest: str, name: str) -> str:
     shared = [*_definitions(conftest, "conftest.py")]
     checks = [item for item in own if item.is_check and item.exercise]
     if not checks:
-        msg = f"{name} has no check that students receive: all are hidden."
-        raise CourseError(msg)
+        raise CourseError(f"{name} has no check that students receive: all are hidden.")
     helpers = [item for item in (*shared, *own) if not item.is_check]
     used = _reachable(checks, helpers)
     names = {name for item in used for name in item.uses}
@@ -98,8 +97,7 @@ def _definitions(text: str, name: str) -> Iterator[SuiteStatement]:
     try:
         body = ast.parse(text).body
     except SyntaxError as error:
-        msg = f"{name}:{error.lineno}: {error.msg}."
-        raise CourseError(msg) from None
+        raise CourseError(f"{name}:{error.lineno}: {error.msg}.") from None
     constants: dict[str, str] = {}
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):

@@ -121,12 +121,11 @@ class Recorder:
         observation, exchanges = self._run(item, channel)
         requests = [exchange.request for exchange in exchanges]
         if requests != self._requests[item.nodeid][: len(requests)]:
-            msg = (
+            raise CourseError(
                 f"{item.name} sends the solution a request that depends on the student's "
                 "answers, so no record can answer it: mark the check as hidden, with the "
                 "reason."
             )
-            raise CourseError(msg)
         return observation
 
 

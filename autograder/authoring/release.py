@@ -433,11 +433,10 @@ def _reject_secrets(path: Path, course: Course) -> None:
         msg = f"{path} would be given to students; move it to {course.documented.parent}."
         raise CourseError(msg)
     for line in stubs.marker_lines(_read_text(path)):
-        msg = (
+        raise CourseError(
             f"{path}:{line}: this marker encloses code that students must not see; move the code "
             f"to {course.root / 'solutions'}."
         )
-        raise CourseError(msg)
 
 
 def _located_lines(path: Path) -> Iterator[tuple[str, str]]:

@@ -67,11 +67,10 @@ def strip_solutions(text: str, name: str) -> str:
     """
     found = regions(text, name)
     if not found:
-        msg = (
+        raise CourseError(
             f"{name} has no solution region; put {BEGIN} and {END} around the code that students "
             "write."
         )
-        raise CourseError(msg)
     lines = text.split("\n")
     kept: list[str] = []
     position = 0
@@ -214,8 +213,7 @@ def _parse(text: str, name: str) -> ast.Module:
     except SyntaxError as error:
         raise _error(name, error.lineno or 1, f"{error.msg}; it must be valid Python") from error
     except ValueError as error:  # a NUL byte, before Python 3.12
-        msg = f"{name}: {error}; it must be valid Python."
-        raise CourseError(msg) from error
+        raise CourseError(f"{name}: {error}; it must be valid Python.") from error
 
 
 def _error(name: str, line: int, message: str) -> CourseError:
@@ -237,12 +235,11 @@ def add_rules(stub: str, stage: Stage, suite: str) -> str:
     names = [exercise.name for exercise in stage.exercises]
     for name, where in named.items():
         if unknown := [one for one in where if one not in names]:
-            msg = (
+            raise CourseError(
                 f"{stage.hidden_suite}: a check of the rule {name!r} names the exercise "
                 f"{unknown[0]!r}, which is not in stage.toml. Write the rule as a text, or as a "
                 "constant that is assigned on a separate line."
             )
-            raise CourseError(msg)
     lines = stub.split("\n")
     tree = ast.parse(stub)
     at_top, in_exercise = _needed(tree, named, known, names)

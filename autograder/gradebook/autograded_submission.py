@@ -46,8 +46,7 @@ def read_master(stage: Stage) -> Notebook:
     try:
         points = lab_notebook.grade_cell_points(lab_notebook.decode(built.read_bytes()))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        msg = f"{built} is missing or damaged: run `autograder release`."
-        raise CourseError(msg) from error
+        raise CourseError(f"{built} is missing or damaged: run `autograder release`.") from error
     lab = lab_notebook.build_source_lab(stage.lab, points)
     return lab_notebook.instructor_notebook(lab, written=stage.written)
 
@@ -85,14 +84,12 @@ def exercise_points(
     for name, limit in limits.items():
         score = earned.setdefault(name, 0.0)
         if not math.isfinite(score) or not 0 <= score <= limit:
-            msg = (
+            raise GraderError(
                 f"{name}: {score} is not a score between 0 and {limit}. Has the suite changed "
                 "since the lab was built? Run `autograder release`, then grade again."
             )
-            raise GraderError(msg)
     if unknown := set(earned) - set(limits):
-        msg = f"{stage.lab} has no grade cell for {', '.join(sorted(unknown))}."
-        raise GraderError(msg)
+        raise GraderError(f"{stage.lab} has no grade cell for {', '.join(sorted(unknown))}.")
     return {name: float(earned[name]) for name in limits}
 
 

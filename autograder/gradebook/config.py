@@ -104,11 +104,10 @@ def _install_converter(name: str) -> None:
     modules, converter, command = _CONVERTERS[name]
     for module in modules:
         if not hasattr(module, name):
-            msg = (
+            raise UsageError(
                 f"nbgrader {nbgrader.__version__} no longer has {module.__name__}.{name}, which "
                 f"the kit replaces. Use {command}, or nbgrader 0.9.6."
             )
-            raise UsageError(msg)
         setattr(module, name, converter)
 
 

@@ -88,8 +88,7 @@ class NbgraderSetup:
             raise UsageError(msg) from None
         except sqlalchemy.exc.DBAPIError as error:
             reason = _without_password(str(error.orig), url)
-            msg = f"The gradebook {_shown(url)} can't be read: {reason}."
-            raise UsageError(msg) from None
+            raise UsageError(f"The gradebook {_shown(url)} can't be read: {reason}.") from None
         except (ModuleNotFoundError, sqlalchemy.exc.NoSuchModuleError) as error:
             if incomplete := library_error(error):  # Python without SQLite
                 raise incomplete from None
@@ -118,12 +117,11 @@ def _url(address: str) -> sqlalchemy.engine.URL:
     try:
         return sqlalchemy.engine.make_url(address)
     except (sqlalchemy.exc.ArgumentError, ValueError):
-        msg = (
+        raise UsageError(
             "c.CourseDirectory.db_url in nbgrader_config.py is not the address of a database. "
             "Write, for example, postgresql://user:password@host/database, and percent-encode "
             "special characters of the password."
-        )
-        raise UsageError(msg) from None
+        ) from None
 
 
 def _shown(url: sqlalchemy.engine.URL) -> str:
@@ -149,8 +147,7 @@ def _config_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except (Exception, SystemExit) as error:
-        msg = f"{file} can't be used: {type(error).__name__}: {error}"
-        raise UsageError(msg) from error
+        raise UsageError(f"{file} can't be used: {type(error).__name__}: {error}") from error
 
 
 def set_options(config: Any, file: str | Path) -> None:

@@ -68,13 +68,12 @@ class SandboxedAutograde(Autograde):
         for stage in course.stages:
             if stage.name == name:
                 return course, stage
-        msg = (
+        raise UsageError(
             f"{name!r} is not a stage of course.toml, so no hidden suite can grade it, and "
             "nbgrader itself would run students' code unprotected on this machine. Make it a "
             "stage (`autograder new-stage`), or grade it in a folder with its own configuration "
             f"(docs/course.md). Stages: {', '.join(course.file.stages)}."
         )
-        raise UsageError(msg)
 
     def _find_folders(self) -> dict[str, Path]:
         stage, chosen = self.coursedir.assignment_id, self.coursedir.student_id
@@ -157,8 +156,7 @@ class SandboxedAutograde(Autograde):
             try:
                 book.find_student(student)
             except MissingEntry:
-                msg = f"No student with ID '{student}' exists in the database"
-                raise UsageError(msg) from None
+                raise UsageError(f"No student with ID '{student}' exists in the database") from None
 
     def _fail(self, stage: Stage, failures: Mapping[str, Exception]) -> NoReturn:
         for student, error in failures.items():
@@ -171,8 +169,7 @@ class SandboxedAutograde(Autograde):
                 exc_info=None if is_expected else error,
             )
         count = counted(len(failures), "submission")
-        msg = f"Not graded: {count} of {stage.name}."
-        raise NbGraderException(msg)
+        raise NbGraderException(f"Not graded: {count} of {stage.name}.")
 
 
 class RefuseUnprotected(NbGraderPreprocessor):
@@ -181,12 +178,11 @@ class RefuseUnprotected(NbGraderPreprocessor):
     def preprocess(self, nb: Any, resources: dict[str, Any]) -> NoReturn:
         """Raise ``NbGraderException``."""
         del nb, resources
-        msg = (
+        raise NbGraderException(
             "nbgrader's own autograder would run students' code unprotected on this machine, so "
             "it is switched off in this course. Run it in the folder of nbgrader_config.py, or "
             "use `autograder grade submitted --stage … --gradebook`."
         )
-        raise NbGraderException(msg)
 
 
 def _read_timestamp(folder: Path, zone: dt.tzinfo) -> dt.datetime | None:

@@ -49,11 +49,10 @@ def grant_extension(
     with setup.gradebook() as book:
         assignment = book.db.query(Assignment).filter_by(name=stage).one_or_none()
         if assignment is None or assignment.duedate is None:
-            msg = (
+            raise UsageError(
                 f"{stage} has no due date to extend. "
                 f'Set it: nbgrader db assignment add {stage} --duedate "2026-11-20 23:00:00 UTC"'
             )
-            raise UsageError(msg)
         students = [item.id for item in book.db.query(Student)]
         person = find_student(student, students, names_of_gradebook(book))
         extension = parse_extension(when, assignment.duedate, zone)
@@ -99,11 +98,10 @@ def _time(text: str, due: dt.datetime, zone: dt.tzinfo) -> dt.datetime:
         text = f"{text} {due.replace(tzinfo=dt.UTC).astimezone(zone):%H:%M:%S}"
     moment = parse_time(text, zone)
     if moment is None:
-        msg = (
+        raise UsageError(
             f"{text!r} is not a valid time. Write the new due time, such as '2026-11-22 23:00 "
             "UTC' or '2026-11-22 23:00 +0100', or the additional time, such as 2d or 12h, or none."
         )
-        raise UsageError(msg)
     return moment
 
 

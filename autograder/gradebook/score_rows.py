@@ -206,12 +206,11 @@ def _remove_other_cells(book: Gradebook, stage: str, master: Notebook) -> None:
     if registered == wanted:
         return
     if notebook.submissions:
-        msg = (
+        raise UsageError(
             f"The lab of {stage} and the gradebook have different cells, and there are submissions "
             f"already: {', '.join(sorted({name for name, _ in registered ^ wanted}))}. "
             "Restore the cells, or start a new gradebook."
         )
-        raise UsageError(msg)
     book.remove_notebook(NOTEBOOK, stage)
 
 

@@ -195,11 +195,10 @@ def reject_duplicates(
         if not item.stage:
             continue
         if item.student in students[item.stage]:
-            msg = (
+            raise UsageError(
                 f"{item.student} has several submissions of {item.stage}; the gradebook keeps one. "
                 "Pass each path only once."
             )
-            raise UsageError(msg)
         students[item.stage].add(item.student)
     return students.keys()
 

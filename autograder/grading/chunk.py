@@ -45,8 +45,7 @@ def grade_chunk(chunk: bytes) -> bytes:
         raise LostProcessError
     if done.returncode:
         message = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        msg = f"{get_worker().address}: {message}"
-        raise ClusterError(msg)
+        raise ClusterError(f"{get_worker().address}: {message}")
     return done.stdout
 
 
@@ -75,8 +74,7 @@ def _require_equal(here: dict[str, Any], there: dict[str, Any]) -> None:
     for name, value in there.items():
         if value != (other := here.get(name)):
             values = f"{name} is {str(other)[:12]} here and {str(value)[:12] or 'missing'} there"
-            msg = f"This worker would grade differently, so it is not used: {values}."
-            raise ClusterError(msg)
+            raise ClusterError(f"This worker would grade differently, so it is not used: {values}.")
 
 
 if __name__ == "__main__":

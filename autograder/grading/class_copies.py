@@ -71,9 +71,7 @@ def _run(command: list[str], place: str) -> None:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        msg = f"{PROGRAM} failed: {error}."
-        raise GraderError(msg) from None
+        raise GraderError(f"{PROGRAM} failed: {error}.") from None
     if done.returncode:
         said = last_lines(done.stderr.decode("utf-8", "replace") or "no message")
-        msg = f"{PROGRAM} failed with exit code {done.returncode}: {said}"
-        raise GraderError(msg)
+        raise GraderError(f"{PROGRAM} failed with exit code {done.returncode}: {said}")

@@ -158,8 +158,7 @@ def _require_private(address: str) -> None:
     """Raise ``ClusterError`` if others could read or change the data sent to *address*."""
     is_encrypted = parse_address(address)[0] in {"tls", "wss", "inproc"}
     if not is_encrypted and not _LOOPBACK.fullmatch(get_address_host(address)):
-        msg = (
+        raise ClusterError(
             f"{address} is not encrypted, so others could read submissions and change grades. "
             "Start the scheduler and the workers with TLS (docs/scaling.md)."
         )
-        raise ClusterError(msg)

@@ -48,8 +48,7 @@ class SuiteContext:
     def channel_for(self, item: pytest.Item) -> Channel:
         """Return the channel to the module that *item* runs on."""
         if self.channel is None:
-            msg = f"Nothing is submitted for {item.nodeid}."
-            raise UsageError(msg)
+            raise UsageError(f"Nothing is submitted for {item.nodeid}.")
         return self.channel
 
     def student(self, item: pytest.Item) -> Student:

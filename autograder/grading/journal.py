@@ -72,8 +72,7 @@ class Journal:
                 places = [place for one, place in self.results() if _key(one) not in keys]
                 stream.writelines(text.removesuffix(b"\n") + b"\n" for text in self.read(places))
         except OSError as error:
-            msg = f"{self.file} can't be written: {error.strerror}."
-            raise UsageError(msg) from error
+            raise UsageError(f"{self.file} can't be written: {error.strerror}.") from error
         self._stream.close()
         self._stream = self._opened()
         self._is_torn = False
@@ -123,11 +122,10 @@ class Journal:
         stream = _open(self.file) if self.file else _temporary()
         if not lock(stream.fileno()):
             stream.close()
-            msg = (
+            raise UsageError(
                 f"Another run is writing its results to {self._record}. "
                 "Wait until that run has ended, or choose a different file."
             )
-            raise UsageError(msg)
         return stream
 
     def _write(self, line: bytes) -> Place:

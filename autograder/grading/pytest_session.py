@@ -46,8 +46,7 @@ def collected_suites(
         _forget(PUBLIC_SUITE.removesuffix(".py"))
     for suite in suites:
         if not suite.is_file():
-            msg = f"The suites can't be collected. {suite} is missing."
-            raise CourseError(msg)
+            raise CourseError(f"The suites can't be collected. {suite} is missing.")
     near = os.path.commonpath([suite.parent for suite in suites])
     # Only files that ``provenance`` hashes may run, because they affect grades.
     folders = [f"--rootdir={os.path.relpath(root, near)}", f"--confcutdir={top.absolute()}"]
@@ -64,8 +63,7 @@ def collected_suites(
         raise KeyboardInterrupt
     if found.collection_errors or end not in _COLLECTED:
         reasons = "\n".join(found.collection_errors) or printed.getvalue().strip()
-        msg = f"The suites can't be collected. {reasons}"
-        raise CourseError(msg)
+        raise CourseError(f"The suites can't be collected. {reasons}")
     try:
         yield found
     finally:
@@ -182,8 +180,7 @@ def require_all_checks(stage: Stage, points: float) -> None:
     record = records.find(stage.records, "replies", PublicRecord)
     every = add([record.points, -record.hidden_points]) if record else 0.0
     if points < every:
-        msg = (
+        raise UsageError(
             f"{stage.public_suite} lacks some of its checks (those here are worth {points:g} of "
             f"{every:g} points). {records.RESTORE}."
         )
-        raise UsageError(msg)

@@ -92,14 +92,11 @@ class RunOptions:
         """Raise ``UsageError`` if the record or the report can't be written after the grading."""
         record, report = self.record, self.report
         if record is not None and record.is_dir():
-            msg = f"{record} is a folder; choose a file for the record."
-            raise UsageError(msg)
+            raise UsageError(f"{record} is a folder; choose a file for the record.")
         if record is not None and not record.resolve().parent.is_dir():
-            msg = f"The folder {record.parent} for {record.name} does not exist."
-            raise UsageError(msg)
+            raise UsageError(f"The folder {record.parent} for {record.name} does not exist.")
         if report is not None and report.exists() and not report.is_dir():
-            msg = f"{report} is a file; choose a folder for the report."
-            raise UsageError(msg)
+            raise UsageError(f"{report} is a file; choose a folder for the report.")
         if record is not None and _is_file_to_be(record):
             read_earlier(record, course)
             _require_space(record.resolve().parent)
@@ -134,12 +131,11 @@ class Run:
             return
         hidden = other_pages(report, page_names(self.submissions.outlines()))
         if hidden:
-            msg = (
+            raise UsageError(
                 f"{report} has {counted(len(hidden), 'page')} of other results, such as "
                 f"{hidden[0]}. Add --json with the record that has all results, or choose a "
                 "different folder with --report."
             )
-            raise UsageError(msg)
 
     def open_journal(self) -> Journal:
         """Open the journal next to the record, or a temporary one if the record is not a file."""
@@ -256,8 +252,7 @@ def forget(course: Course, file: Path, keys: Collection[Key]) -> Results:
     with Journal(file.resolve()) as journal:
         earlier = read_earlier(file, course)
         if earlier is None:
-            msg = f"{file} does not exist, so there is nothing to forget."
-            raise UsageError(msg)
+            raise UsageError(f"{file} does not exist, so there is nothing to forget.")
         write_file(file, json_parts(without(earlier, keys)))
         journal.forget(keys)
     return read_record(file)
@@ -310,5 +305,4 @@ def _write_elsewhere(results: Results, problem: str) -> NoReturn:
     """Write the record to a new folder; raise ``UsageError`` with *problem* and the new file."""
     file = Path(tempfile.mkdtemp(prefix="grades-")) / "results.json"
     write_file(file, json_parts(results))
-    msg = f"{problem} The record of this run is {file}."
-    raise UsageError(msg)
+    raise UsageError(f"{problem} The record of this run is {file}.")

@@ -90,8 +90,7 @@ def open_suites(
         runner = SuiteRunner(course, context, found, public=public, diagnose=diagnose)
         for stage in stages:
             if not runner.checks(stage.name):
-                msg = f"The suite of {stage.name} has no checks."
-                raise CourseError(msg)
+                raise CourseError(f"The suite of {stage.name} has no checks.")
             if public:
                 require_all_checks(stage, add(runner.points(stage).values()))
         with runner.opened:
@@ -161,13 +160,12 @@ class SuiteRunner:
             stage = self.course.stage(name)
             failure = next(self._failures_of_solution(stage, set(Layer)), None)
             if failure is not None:
-                msg = (
+                raise CourseError(
                     f"The course's own solution fails a check. {failure}\n"
                     "Nothing was graded: the same check would take points from correct "
                     "submissions. "
                     f"Run `autograder doctor` and `autograder verify --stage {name}`."
                 )
-                raise CourseError(msg)
 
     def _failures_of_solution(self, stage: Stage, layers: Collection[Layer]) -> Iterator[str]:
         """Yield a sentence for each check of *layers* that the solution of *stage* fails."""
@@ -418,8 +416,7 @@ class SuiteRunner:
     def diagnostician(self, stage: Stage) -> Diagnostician:
         """Return the diagnostician of *stage*, which needs the solution."""
         if isinstance(self.course, Handout):
-            msg = f"{stage.name} has no solution here."
-            raise CourseError(msg)
+            raise CourseError(f"{stage.name} has no solution here.")
         if stage.name not in self._diagnosticians:
             solution = self._context.solution(stage)
             self._diagnosticians[stage.name] = Diagnostician(

@@ -46,11 +46,10 @@ def read_earlier(file: Path, course: Course) -> Results | None:
         msg = f"{error} It was not changed. Choose a different file with --json, or move this one."
         raise UsageError(msg) from None
     if found.course != course.id:
-        msg = (
+        raise UsageError(
             f"{file} is the record of the course {found.course!r}, and this course is "
             f"{course.id!r}. Choose a different file with --json."
         )
-        raise UsageError(msg)
     return found
 
 

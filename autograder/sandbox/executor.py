@@ -225,8 +225,7 @@ class RequestExecutor:
     def find(self, handle: int) -> nn.Module:
         """Return the torch module that *handle* names; raise ``MissingError`` if there is none."""
         if not 0 <= handle < len(self._objects):
-            msg = "The module that this check created no longer exists"
-            raise MissingError(msg)
+            raise MissingError("The module that this check created no longer exists")
         return self._objects[handle]
 
     def quote_from(self, label: str) -> None:
@@ -272,8 +271,7 @@ class Call:
         """The function or class that the request names; raises ``MissingError``."""
         found = self.executor.definition(self.request.name)
         if not callable(found):
-            msg = f"{self.request.name} is not defined"
-            raise MissingError(msg)
+            raise MissingError(f"{self.request.name} is not defined")
         return found
 
     def run(self) -> object:
@@ -312,16 +310,14 @@ def _signature(call: Call) -> object:
 def _new(call: Call) -> nn.Module:
     created = call.run()
     if not isinstance(created, nn.Module):
-        msg = f"{call.request.name} is not a torch.nn.Module"
-        raise MissingError(msg)
+        raise MissingError(f"{call.request.name} is not a torch.nn.Module")
     return created
 
 
 def _method(call: Call) -> object:
     found = getattr(call.module, call.request.name, None)
     if not callable(found):
-        msg = f"There is no method {call.request.name}"
-        raise MissingError(msg)
+        raise MissingError(f"There is no method {call.request.name}")
     return found(*call.args, **call.kwargs)
 
 

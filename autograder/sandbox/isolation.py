@@ -112,11 +112,10 @@ def check_roots(roots: Iterable[str], secret: Path) -> None:
     hidden = secret.resolve()
     for root in roots:
         if hidden.is_relative_to(Path(root).resolve()):
-            msg = (
+            raise SandboxError(
                 f"{secret} is inside {root}, which student code must be able to read. "
                 "Move the course out of Python's own folders."
             )
-            raise SandboxError(msg)
 
 
 def require_workers() -> None:
@@ -124,8 +123,7 @@ def require_workers() -> None:
     if sys.platform == "win32":
         raise SandboxError(WINDOWS)
     if not hasattr(os, "fork"):
-        msg = "This system has no fork, so it can't grade other people's code."
-        raise SandboxError(msg)
+        raise SandboxError("This system has no fork, so it can't grade other people's code.")
 
 
 def missing_feature(abi: int) -> str:
@@ -186,8 +184,7 @@ def choose_isolation(
         return "process"
     capabilities = detect_capabilities()
     if capabilities.level != "full":
-        msg = f"Full isolation is not available here: {capabilities.reason} {hint}"
-        raise SandboxError(msg)
+        raise SandboxError(f"Full isolation is not available here: {capabilities.reason} {hint}")
     if secret is not None:
         check_roots(readable_roots(), secret)
     return "full"

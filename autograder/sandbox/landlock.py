@@ -60,8 +60,7 @@ def restrict(
     """
     abi = abi_version()
     if not abi:
-        msg = "This kernel has no Landlock: use Linux 5.13 or newer."
-        raise SandboxError(msg)
+        raise SandboxError("This kernel has no Landlock: use Linux 5.13 or newer.")
     ruleset = _create(abi)
     try:
         for path in readable:

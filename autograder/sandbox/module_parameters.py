@@ -55,8 +55,7 @@ def load(
             parameter = _added(module, name, wanted)
         if parameter is None:
             found = ", ".join(own for own, _ in module.named_parameters())
-            msg = f"There is no parameter {name}; found: {found or 'none'}"
-            raise MissingError(msg)
+            raise MissingError(f"There is no parameter {name}; found: {found or 'none'}")
         if parameter.shape != wanted.shape:
             msg = f"{name} has shape {tuple(parameter.shape)}, not {tuple(wanted.shape)}"
             raise MissingError(msg)
@@ -70,8 +69,7 @@ def replace(module: nn.Module, values: Mapping[str, object]) -> None:
         owner_name, _, own_name = name.rpartition(".")
         owner = dict(module.named_modules()).get(owner_name)
         if owner is None:
-            msg = f"There is no module {owner_name}"
-            raise MissingError(msg)
+            raise MissingError(f"There is no module {owner_name}")
         parameter = None if value is None else nn.Parameter(require_tensor(value))
         owner.register_parameter(own_name, parameter)
 
@@ -79,8 +77,7 @@ def replace(module: nn.Module, values: Mapping[str, object]) -> None:
 def require_tensor(value: object) -> Tensor:
     """Return *value* if it is a tensor, else raise ``TypeError``."""
     if not isinstance(value, Tensor):
-        msg = f"expected a tensor, not {type(value).__name__}"
-        raise TypeError(msg)
+        raise TypeError(f"expected a tensor, not {type(value).__name__}")
     return value
 
 

@@ -220,8 +220,7 @@ def _fork_twice() -> int:
         os.close(number)
         os.close(to_start)
         if not pid:
-            msg = "no process could be started in a new PID namespace"
-            raise OSError(msg)
+            raise OSError("no process could be started in a new PID namespace")
         return int(pid)
     try:
         os.close(to_start)

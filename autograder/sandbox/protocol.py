@@ -338,8 +338,7 @@ def unpack(decoder: "msgspec.msgpack.Decoder[_Message]", body: bytes) -> _Messag
     try:
         return decoder.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        msg = "bytes that are not a message"
-        raise BadMessageError(msg) from None
+        raise BadMessageError("bytes that are not a message") from None
 
 
 def read_reply(body: bytes, verb: Verb) -> Reply:
@@ -350,8 +349,7 @@ def read_reply(body: bytes, verb: Verb) -> Reply:
         raise BadMessageError(NO_REQUEST)
     names = NAMES_OF.get(verb)
     if names and isinstance(reply.value, DictValue) and reply.value.items.keys() != names:
-        msg = "it sends a dictionary with names that were not requested"
-        raise BadMessageError(msg)
+        raise BadMessageError("it sends a dictionary with names that were not requested")
     return reply
 
 
@@ -366,14 +364,12 @@ def count_parts(body: bytes, most: int) -> int:
         parts += 1
         head = body[position : position + 1]
         if not head:
-            msg = "bytes that are not a message"
-            raise BadMessageError(msg)
+            raise BadMessageError("bytes that are not a message")
         size, inner = _after(head[0], body, position + 1)
         position += 1 + size
         announced += inner
         if announced > most:
-            msg = f"a message of more than {most} parts"
-            raise BadMessageError(msg)
+            raise BadMessageError(f"a message of more than {most} parts")
     return parts
 
 
@@ -384,6 +380,5 @@ def _after(head: int, body: bytes, position: int) -> tuple[int, int]:
     width, size, inner = _LONG[head]
     length = int.from_bytes(body[position : position + width], "big")
     if head in _LONG_TEXTS and length > MAX_TEXT_BYTES:
-        msg = f"a text of {length} bytes"
-        raise BadMessageError(msg)
+        raise BadMessageError(f"a text of {length} bytes")
     return width + size * length, inner * length

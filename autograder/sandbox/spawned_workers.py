@@ -51,8 +51,7 @@ class _Process:
                 creationflags=_FLAGS,
             )
         except OSError as error:
-            msg = f"no process for a worker can be started ({error})"
-            raise GraderError(msg) from None
+            raise GraderError(f"no process for a worker can be started ({error})") from None
         self.pid = self._popen.pid
         self.wire = PipeWire(self._popen)
         self._is_ready = False

@@ -89,16 +89,14 @@ def decode_tensor(value: TensorValue) -> Tensor:
         msg = f"{len(value.data)} bytes are not a {value.dtype} tensor of shape {value.shape}"
         raise BadMessageError(msg)
     if value.requires_grad and not (dtype.is_floating_point or dtype.is_complex):
-        msg = f"no {value.dtype} tensor has gradients"
-        raise BadMessageError(msg)
+        raise BadMessageError(f"no {value.dtype} tensor has gradients")
     tensor = _build(value, dtype)
     return tensor.requires_grad_() if value.requires_grad else tensor
 
 
 def _build(value: TensorValue, dtype: torch.dtype) -> Tensor:
     if dtype is torch.bool and value.data.strip(b"\x00\x01"):
-        msg = "a bool tensor with bytes that are not 0 or 1"
-        raise BadMessageError(msg)
+        raise BadMessageError("a bool tensor with bytes that are not 0 or 1")
     if value.data:
         array = np.frombuffer(value.data, _ARRAYS[value.dtype]).reshape(value.shape).copy()
         tensor = torch.from_numpy(array)
@@ -106,8 +104,7 @@ def _build(value: TensorValue, dtype: torch.dtype) -> Tensor:
     try:
         return torch.empty(value.shape, dtype=dtype)
     except (RuntimeError, TypeError):  # an axis beyond 63 bits, with another of size 0
-        msg = f"no tensor has shape {value.shape}"
-        raise BadMessageError(msg) from None
+        raise BadMessageError(f"no tensor has shape {value.shape}") from None
 
 
 def encode_array(array: object, max_bytes: int) -> ArrayValue | None:
@@ -239,8 +236,7 @@ def decode(
     in a reply, for an impossible tensor and for collections that are nested too deeply.
     """
     if depth > MAX_DEPTH:
-        msg = f"a collection is nested deeper than {MAX_DEPTH}"
-        raise BadMessageError(msg)
+        raise BadMessageError(f"a collection is nested deeper than {MAX_DEPTH}")
     inner = partial(decode, find=find, depth=depth + 1, arrays=arrays)
     match value:
         case TensorValue():
@@ -280,8 +276,7 @@ def _decode_plain(value: BytesValue | TextValue | IntegerValue) -> bytes | str |
     try:
         return value.data.decode(*protocol.TEXT_ENCODING)
     except UnicodeDecodeError:
-        msg = "bytes that are not a text"
-        raise BadMessageError(msg) from None
+        raise BadMessageError("bytes that are not a text") from None
 
 
 def _decode_keys(values: Sequence[Value], inner: Callable[[Value], object]) -> list[object]:
@@ -290,8 +285,7 @@ def _decode_keys(values: Sequence[Value], inner: Callable[[Value], object]) -> l
         found = list(map(inner, values))
         if len({*found}) == len(values):
             return found
-    msg = "keys that no dictionary or set has"
-    raise BadMessageError(msg)
+    raise BadMessageError("keys that no dictionary or set has")
 
 
 def differs(after: object, sent: Value) -> bool:

@@ -178,8 +178,7 @@ class Worker:
         except (Fault, BadMessageError) as error:
             self.end()
             if self.was_killed:
-                msg = "a worker was killed while it started"
-                raise LostProcessError(msg) from None
+                raise LostProcessError("a worker was killed while it started") from None
             msg = f"a worker could not be confined ({error}); run `autograder doctor`"
             raise GraderError(msg) from None
 
@@ -239,8 +238,7 @@ class Worker:
                 deadline.renew()
             size, number, last = HEADER.unpack(self._receive(HEADER.size, deadline))
         if size > min(allowance.size, protocol.SHORT_REPLY if is_short else size):
-            msg = f"it announces a message of {size} bytes"
-            raise BadMessageError(msg)
+            raise BadMessageError(f"it announces a message of {size} bytes")
         if number != self._number or last >= len(verbs):
             raise BadMessageError(NO_REQUEST)
         body = self._receive(size, deadline)

@@ -179,8 +179,7 @@ class _Bounded:
         if size is None or size < 0:  # the rest; zipfile asks for it only near the end
             size = _TAIL
         if size > self.largest:
-            msg = "its directory is too large"
-            raise zipfile.BadZipFile(msg)
+            raise zipfile.BadZipFile("its directory is too large")
         return super().read(size) or b""  # type: ignore[misc]  # the other base class is a stream
 
 
@@ -273,11 +272,10 @@ def _read_member(source: ZipSource, member: zipfile.ZipInfo, limit: int) -> byte
     with source.open() as stream:
         data = check_size(_inflate(stream, member, limit), limit, label)
     if len(data) != member.file_size:
-        msg = (
+        raise UnusableFile(
             f"The archive {source.label} is damaged: {label} has {len(data)} bytes, "
             f"its directory says {member.file_size}. {_REPACK}"
         )
-        raise UnusableFile(msg)
     return data
 
 
@@ -290,8 +288,7 @@ def _inflate(stream: _BoundedFile | _BoundedBytes, member: zipfile.ZipInfo, limi
     stream.seek(member.header_offset)
     signature, name_size, extra_size = _LOCAL_HEADER.unpack(stream.read(_LOCAL_HEADER.size))
     if signature != _LOCAL_SIGNATURE:
-        msg = "a file is not where its directory says"
-        raise zipfile.BadZipFile(msg)
+        raise zipfile.BadZipFile("a file is not where its directory says")
     stream.seek(name_size + extra_size, io.SEEK_CUR)
     is_stored = member.compress_type == zipfile.ZIP_STORED
     inflater = zlib.decompressobj(-zlib.MAX_WBITS)
@@ -301,6 +298,5 @@ def _inflate(stream: _BoundedFile | _BoundedBytes, member: zipfile.ZipInfo, limi
         rest = limit + 1 - len(data)
         data += piece[:rest] if is_stored else inflater.decompress(piece, rest)
     if len(data) <= limit and zlib.crc32(data) != member.CRC:
-        msg = "a checksum is wrong"
-        raise zipfile.BadZipFile(msg)
+        raise zipfile.BadZipFile("a checksum is wrong")
     return bytes(data)

@@ -396,19 +396,17 @@ class ClassDivision:
         nothing = "Nothing was graded or collected."
         if parsed and roster.file and not any(map(roster.find, parsed)):
             shown = " and ".join(name.student for name in parsed[:2])
-            msg = (
+            raise UnclearDownloadError(
                 f"{roster.file} has no student of {self._label}, such as {shown}. {nothing} Pass "
                 "the roster of this class, name its column of ids with --id-column, or leave out "
                 "--roster to use the ids of the download."
             )
-            raise UnclearDownloadError(msg)
         numbers = {name.number for name in parsed if name.platform == "moodle"}
         if roster.worksheet and parsed and not numbers & roster.worksheet.keys():
-            msg = (
+            raise UnclearDownloadError(
                 f"No student in {self._label} has a number from the worksheet. {nothing} Pass the "
                 "worksheet of the same assignment in Moodle."
             )
-            raise UnclearDownloadError(msg)
 
 
 def _by_number(claims: _Claims) -> _Claims:

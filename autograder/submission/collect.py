@@ -107,22 +107,20 @@ def find_all(
     zips = [place for path, place in zip(paths, places, strict=True) if path.suffix.lower() == ZIP]
     classes = [place for place in zips if place.is_class]
     if 0 < len(classes) < len(zips):
-        msg = (
+        raise UnclearDownloadError(
             f"{classes[0].what}, but another of these zips is one submission. Nothing was graded "
             "or collected. Pass the download of a class alone, and students' zips as a folder."
         )
-        raise UnclearDownloadError(msg)
     return places
 
 
 def collect_one(folder: Path, student: str, stage: Stage, stages: Sequence[Stage]) -> Submission:
     """Return the submission of *student*, which must be an id, with files of any name."""
     if student_id(student) != student:
-        msg = (
+        raise UsageError(
             f"{folder} can't be graded: {visible(student)!r} can't be the name of a page or a "
             f"file. Rename it, for example to {student_id(student)!r}."
         )
-        raise UsageError(msg)
     resolver = StageResolver(stages=tuple(stages), only=stage, enclosing=stage)
     work = open_work(student, Path(os.path.abspath(folder)))  # noqa: PTH100 - `resolve` would follow links
     return next(submissions(work, resolver), None) or without_files_of(stage, work)
@@ -185,11 +183,10 @@ def _packed(path: Path, resolver: StageResolver, options: FindOptions) -> list[E
 def _refuse_course(path: Path, stages: Sequence[Stage]) -> None:
     is_course = (path / COURSE_FILE).is_file() and (path / "tests" / "hidden").is_dir()
     if is_course or any(path in stage.root.resolve().parents for stage in stages[:1]):
-        msg = (
+        raise UsageError(
             f"{visible(str(path))} {'is' if is_course else 'contains'} the course itself. "
             "Pass the folder of the submissions, such as submitted."
         )
-        raise UsageError(msg)
 
 
 def _is_file(path: Path) -> bool:
@@ -202,20 +199,18 @@ def _is_file(path: Path) -> bool:
         return False
     if kind != stat.S_IFREG:
         # The shell may have expanded a `*` to a link that a student planted.
-        msg = (
+        raise UsageError(
             f"{visible(str(path))} is a link or a special file, and links are not followed. "
             "Pass the folder or the file itself."
         )
-        raise UsageError(msg)
     if path.suffix.lower() == ZIP or is_code(path):
         return True
     if is_archive(path):
         raise UsageError(repack(visible(path.name)))
-    msg = (
+    raise UsageError(
         f"{visible(path.name)} is not a submission. "
         "Pass a folder, a .zip, a module (.py) or a notebook (.ipynb)."
     )
-    raise UsageError(msg)
 
 
 def _student_of_file(path: Path, resolver: StageResolver) -> ParsedName:

@@ -124,11 +124,10 @@ def open_regular(path: Path) -> int:
 def check_size(data: bytes, limit: int, label: str) -> bytes:
     """Return *data*; raise ``UnusableFile`` if it is longer than *limit*."""
     if len(data) > limit:
-        msg = (
+        raise UnusableFile(
             f"{label} is larger than {limit // 1024:,} KiB and was not read. "
             "Submit the code without data or outputs."
         )
-        raise UnusableFile(msg)
     return data
 
 

@@ -35,16 +35,14 @@ def code_cells(data: bytes, label: str) -> tuple[bytes, ...]:
     code = [cell for cell in _parse_cells(data, label) if cell.get("cell_type") == "code"]
     cells = tuple(map(_source, code[: MAX_CELLS + 1]))
     if len(cells) > MAX_CELLS or sum(map(len, cells)) > MAX_CODE:
-        msg = (
+        raise UnusableFile(
             f"{label} contains more than {MAX_CELLS} code cells or {MAX_CODE // 1024:,} KiB of "
             "code and was not read. Submit the exercises only."
         )
-        raise UnusableFile(msg)
     if not any(cell.strip() for cell in cells):
-        msg = (
+        raise UnusableFile(
             f"{label} contains no code. Write your solution into code cells and save the notebook."
         )
-        raise UnusableFile(msg)
     return cells
 
 
@@ -84,11 +82,10 @@ def cell_name(cell: Mapping[str, Any]) -> str:
 def _parse_cells(data: bytes, label: str) -> list[dict[str, Any]]:
     """Return every cell that is a JSON object, from ``cells`` or from the older ``worksheets``."""
     if data.count(b"[") + data.count(b"{") > MAX_CONTAINERS:
-        msg = (
+        raise UnusableFile(
             f"{label} contains too much besides code. Clear all outputs, save the notebook, and "
             "submit it again."
         )
-        raise UnusableFile(msg)
     # "replace" keeps everything around an invalid byte; strict=False allows raw line breaks.
     text = data.decode(json.detect_encoding(data), "replace")
     decoder = json.JSONDecoder(
@@ -98,11 +95,10 @@ def _parse_cells(data: bytes, label: str) -> list[dict[str, Any]]:
         holders = _objects([decoder.decode(text)])
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        msg = (
+        raise UnusableFile(
             f"{label} is not a notebook: its JSON can't be read ({reason}). "
             "Open it in Jupyter, save it, and submit it again."
-        )
-        raise UnusableFile(msg) from error
+        ) from error
     if holders and "cells" not in holders[0]:
         holders = _objects(holders[0].get("worksheets"))
     return [cell for holder in holders for cell in _objects(holder.get("cells"))]

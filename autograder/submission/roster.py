@@ -80,13 +80,12 @@ class Roster(msgspec.Struct, frozen=True, dict=True):
         elif participants := _participants(rows):
             return cls((), participants)
         else:
-            msg = (
+            raise UsageError(
                 f"{file} is not a roster: its columns are {shown_columns(header)}. "
                 "Export the gradebook in Canvas (Grades, Export, Entire Gradebook), or use "
                 "nbgrader's students.csv (id,first_name,last_name,email,lms_user_id), the roster "
                 "of GitHub Classroom (identifier,github_username), or Moodle's grading worksheet."
             )
-            raise UsageError(msg)
         _require_column(file, header, id_column)
         return cls(tuple(_unique(filter(None, people), file)), file=str(file))
 
@@ -196,11 +195,9 @@ def find_student(wanted: str, students: Iterable[str], names: Mapping[str, str])
     who = repr(line(wanted, MAX_WORD))
     if found:
         shown = ", ".join(name_and_id(known[one], one) for one in found)
-        msg = f"{who} could be {shown}. Give the id of one student."
-        raise UsageError(msg)
+        raise UsageError(f"{who} could be {shown}. Give the id of one student.")
     hint = "" if any(known.values()) else " --roster or --gradebook adds the names."
-    msg = f"There is no student {who}.{hint}"
-    raise UsageError(msg)
+    raise UsageError(f"There is no student {who}.{hint}")
 
 
 def csv_rows(file: Path) -> list[dict[str, str]]:
@@ -210,8 +207,7 @@ def csv_rows(file: Path) -> list[dict[str, str]]:
             content = stream.read(MAX_ROSTER + 1)
         text = content.decode("utf-8-sig")
     except OSError as error:
-        msg = f"{file} can't be read: {reason(error)}."
-        raise UsageError(msg) from error
+        raise UsageError(f"{file} can't be read: {reason(error)}.") from error
     except UnicodeDecodeError:
         msg = f"{file} is not UTF-8. Download it again, or save it as “CSV UTF-8”."
         raise UsageError(msg) from None
@@ -228,8 +224,7 @@ def csv_rows(file: Path) -> list[dict[str, str]]:
             for row in reader
         ]
     except csv.Error as error:
-        msg = f"{file} is not a CSV file: {error}."
-        raise UsageError(msg) from None
+        raise UsageError(f"{file} is not a CSV file: {error}.") from None
 
 
 def shown_columns(header: Iterable[str], most: int = MAX_WORD) -> str:
@@ -240,10 +235,9 @@ def shown_columns(header: Iterable[str], most: int = MAX_WORD) -> str:
 def _require_column(file: Path, header: Collection[str], id_column: str) -> None:
     if id_column and id_column not in header:
         shown = shown_columns(header, MAX_SENTENCE)
-        msg = (
+        raise UsageError(
             f"{file} has no column {id_column!r}, which --id-column names. Its columns are {shown}."
         )
-        raise UsageError(msg)
 
 
 def _of_canvas(row: Mapping[str, str], known: Collection[str], id_column: str) -> Person | None:
@@ -358,11 +352,10 @@ class Groups(msgspec.Struct, frozen=True):
         rows = csv_rows(file)
         header = list(rows[0]) if rows else []
         if not set(_COLUMNS) <= set(header):
-            msg = (
+            raise UsageError(
                 f"{file} is not an export of groups: its columns are {shown_columns(header)}. "
                 "Download it in Canvas: People, the group set, Import, Download Course Roster CSV."
             )
-            raise UsageError(msg)
         grouped = [(row, _member(row)) for row in rows if row.get("group_name")]
         return cls(
             by_number={row["canvas_user_id"]: member for row, member in grouped},

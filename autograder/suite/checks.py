@@ -186,6 +186,5 @@ def read_rules(path: Path) -> dict[str, Rule]:
         return {}
     file = read_toml(path, RulesFile)
     for duplicate in duplicates([rule.name for rule in file.rule]):
-        msg = f"{path}: two rules are named {duplicate!r}."
-        raise CourseError(msg)
+        raise CourseError(f"{path}: two rules are named {duplicate!r}.")
     return {rule.name: rule for rule in file.rule}

@@ -63,14 +63,12 @@ class DocumentedTensor(
         """Raise ``ValueError`` if the entry contradicts itself."""
         if self.form != TENSOR:
             if self.decimals is not None or self.digits is not None:
-                msg = f"{self.name} is exact, so it has neither `decimals` nor `digits`"
-                raise ValueError(msg)
+                raise ValueError(f"{self.name} is exact, so it has neither `decimals` nor `digits`")
             if self.form == "dict":
                 _ = self.plain
             return
         if (self.decimals is None) == (self.digits is None):
-            msg = f"{self.name} needs `decimals` or `digits`, and not both"
-            raise ValueError(msg)
+            raise ValueError(f"{self.name} needs `decimals` or `digits`, and not both")
         if self.digits is not None and (self.digits < 1 or self.exact):
             msg = f"{self.name}: `digits` must be at least 1, and an exact entry needs `decimals`"
             raise ValueError(msg)
@@ -239,8 +237,7 @@ def read(path: Path) -> DocumentedTensors:
         return DocumentedTensors(())
     file = read_toml(path, DocumentedFile)
     for duplicate in duplicates([tensor.name for tensor in file.tensor]):
-        msg = f"{path}: two tensors are named {duplicate!r}."
-        raise CourseError(msg)
+        raise CourseError(f"{path}: two tensors are named {duplicate!r}.")
     return DocumentedTensors(
         tensor if tensor.tokens is not None else replace(tensor, tokens=file.tokens)
         for tensor in file.tensor

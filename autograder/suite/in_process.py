@@ -198,8 +198,7 @@ def solution_channel(path: Path) -> LocalChannel:
     try:
         return LocalChannel(path.stem, path.read_bytes())
     except FileNotFoundError:
-        msg = f"{path} is missing: every stage needs a solution."
-        raise CourseError(msg) from None
+        raise CourseError(f"{path} is missing: every stage needs a solution.") from None
 
 
 MAX_TENSORS = 200  # kept for one request; a solution computes about ten

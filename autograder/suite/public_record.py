@@ -84,8 +84,7 @@ def recorded(check: str, exchanges: Sequence[Exchange]) -> tuple[RecordedReply, 
     for exchange in exchanges:
         if exchange.reply.problem is not None:
             raised = exchange.reply.problem.type
-            msg = f"{check}: the solution raises {raised}. Mark the check as hidden."
-            raise CourseError(msg)
+            raise CourseError(f"{check}: the solution raises {raised}. Mark the check as hidden.")
         found.append(RecordedReply(_outline(exchange.request), _rounded(exchange.reply.value)))
     return tuple(found)
 
@@ -202,8 +201,7 @@ def _rounded(value: Value) -> Value:
         case protocol.MappingValue():
             return replace(value, items=tuple((key, _rounded(one)) for key, one in value.items))
         case protocol.OpaqueValue():
-            msg = f"a record can't hold {value.kind}"
-            raise CourseError(msg)
+            raise CourseError(f"a record can't hold {value.kind}")
     return value
 
 

@@ -56,11 +56,10 @@ def encode(stage: str, made_from: str, replies: object, evidence: object) -> byt
     digest = hashlib.sha256(body).digest()
     content = HEADER.pack(MARK, FORMAT, bytes.fromhex(made_from), digest) + body
     if len(content) > MAX_BYTES:
-        msg = (
+        raise CourseError(
             f"The records of {stage} have {len(content)} bytes, and the limit is {MAX_BYTES}: use "
             "smaller tensors, mark checks as hidden, or turn off kinds of mistake (OPERATORS)."
         )
-        raise CourseError(msg)
     return content
 
 
@@ -112,17 +111,15 @@ def _body(path: Path) -> Body:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
-        msg = f"{path} can't be read ({error.strerror}). {RESTORE}."
-        raise UsageError(msg) from None
+        raise UsageError(f"{path} can't be read ({error.strerror}). {RESTORE}.") from None
     if len(content) < HEADER.size or not content.startswith(MARK):
         raise damaged(path, "it is not a file of records")
     _, version, _, digest = HEADER.unpack(content[: HEADER.size])
     if version != FORMAT:
-        msg = (
+        raise UsageError(
             f"{path} has format {version}, and this version of the kit reads format {FORMAT}. "
             f"Install the version that came with your course; then {RESTORE}."
         )
-        raise UsageError(msg)
     packed = content[HEADER.size :]
     if hashlib.sha256(packed).digest() != digest:
         raise damaged(path, "its content and its digest differ")

@@ -476,8 +476,7 @@ class _RequestEncoder(Encoder):
 
 
 def _no_module(module: object) -> int:
-    msg = f"a check can't send a module that it made itself: {type(module).__name__}"
-    raise TypeError(msg)
+    raise TypeError(f"a check can't send a module that it made itself: {type(module).__name__}")
 
 
 def _as_parameters(answer: object) -> dict[str, Parameter]:
