@@ -1,6 +1,8 @@
 """Grades a class: one result for each submission, even a broken one."""
 
+import gc
 import os
+import signal
 import sys
 from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -19,13 +21,8 @@ from autograder.errors import (
     LostProcessError,
     SandboxError,
     UsageError,
+    lacks_memory,
     require_memory,
-)
-from autograder.grading.grading_process import (
-    STOP_SECONDS,
-    GradeInSandbox,
-    grade_from_pipe,
-    receive,
 )
 from autograder.grading.origins import report_copies
 from autograder.grading.outcomes import failed_grading, unreadable, with_earlier_texts
@@ -33,12 +30,19 @@ from autograder.grading.provenance import Provenance
 from autograder.grading.suite_runner import SuiteRunner, open_suites
 from autograder.results import Results, SubmissionResult
 from autograder.sandbox.isolation import choose_isolation
+from autograder.sandbox.process_limits import (
+    MIB,
+    limit_memory,
+    limit_processor_time,
+    return_freed_memory,
+)
 from autograder.sandbox.session import Session
 from autograder.sandbox.spawned_workers import Workers
 from autograder.sandbox.supervisor import ForkServer
 from autograder.submission import Submission
 from autograder.submission.collect import stages_with_code
 
+STOP_SECONDS = 10.0  # to wait until a grading process has ended its worker, before it is killed
 SIGNAL_SECONDS = 0.5  # how often to check for Ctrl-C, which another thread may receive
 DIED = (
     "The process that graded this submission ended twice, the second time while it graded "
@@ -46,6 +50,7 @@ DIED = (
     "time (grader_seconds)."
 )
 
+GradeInSandbox = Callable[..., SubmissionResult]  # takes a submission and a client's number
 OnResult = Callable[[int, SubmissionResult], object]
 # Runs in a fork; gets its number, its end of the pipe, and the pipes of the parent.
 Serve = Callable[[int, Connection, Sequence[Connection]], None]
@@ -296,3 +301,45 @@ def _forks(jobs: int, serve: Serve) -> Iterator[list[Connection]]:
             process.join(STOP_SECONDS)
             process.kill()
             process.join()
+
+
+def grade_from_pipe(
+    grade_in_sandbox: GradeInSandbox,
+    limits: Limits,
+    client: int,
+    pipe: Connection,
+    inherited: Sequence[Connection] = (),
+) -> None:
+    """Grade the submissions that arrive, until the parent closes the pipe or dies."""
+    gc.freeze()  # collections skip the 200,000 objects of torch and the suites
+    return_freed_memory()
+    limit_memory(limits.grader_mib * MIB)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the worker ends, too
+    for other in inherited:  # open copies would hide from other forks that the parent has died
+        other.close()
+    with suppress(EOFError, OSError, KeyboardInterrupt):  # the parent closed the pipe or died
+        while True:
+            submission = pipe.recv()
+            limit_processor_time(limits.grader_seconds)
+            answer: SubmissionResult | BaseException
+            try:
+                answer = grade_in_sandbox(submission, client)
+            except BaseException as error:  # noqa: BLE001  # the parent raises it
+                if isinstance(error, LostProcessError) or lacks_memory(error):
+                    return  # the parent starts a new process, which grades it again
+                answer = error
+            pipe.send(answer)
+            if isinstance(answer, KeyboardInterrupt):  # SIGTERM
+                return
+
+
+def receive(pipe: Connection) -> SubmissionResult | None:
+    """Return a fork's result, or ``None`` if the fork has died; raise the fork's exception."""
+    try:
+        answer: SubmissionResult | BaseException = pipe.recv()
+    except (EOFError, OSError):
+        return None
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer

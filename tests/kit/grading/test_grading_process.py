@@ -11,7 +11,7 @@ import pytest
 
 from autograder.course_file import Limits
 from autograder.errors import CourseError, LostProcessError
-from autograder.grading.grading_process import grade_from_pipe, receive
+from autograder.grading.grade import grade_from_pipe, receive
 
 Start = Callable[[], tuple[Connection, BaseProcess]]
 ANSWERS = {
