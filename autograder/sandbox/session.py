@@ -98,7 +98,6 @@ class Session:
         self._left_out: dict[int, Fault] = {}  # statements by number, and the limit of each
         self._spent_seconds = 0.0
         self._free_until: list[float] = []  # processor times; later work is charged
-        self._worker_number = 0
         self._wall_seconds = WALL_CLOCK_FACTOR * fork_server.limits.submission_seconds
         self._definitions: tuple[Definition, ...] = ()
         self._printed = b""
@@ -269,7 +268,6 @@ class Session:
         imported again without it, and without later statements that no definition needs.
         """
         while True:
-            self._worker_number += 1
             self._printed = b""
             worker, problems = self._start_worker(can_repeat=not self._is_imported)
             if worker is not None:
