@@ -154,6 +154,7 @@ def _all_keys(state: Watch) -> Iterator[RenderableType]:
 
 BLOCKS: Final = 20  # of the progress bar
 NAMED: Final = 3  # exercises that passed before and are listed; the rest are only counted
+FEW_ROWS: Final = 5  # of a picture, with its title
 PLAIN_KEYS: Final = "? all keys · q quit"
 CHECKING: Final = "Checking other exercises …"  # shown before the keys until then
 
@@ -283,7 +284,7 @@ def _finished_stage(state: Watch, stage: Stage, width: int) -> Iterator[Part]:
     yield kept(Text(f"This stage is done: {stage.title}. Well done!", style="bold green"))
     if state.picture is not None:
         yield from stage_picture(stage, state.picture, width)
-    yield from _companion_text(state, width)
+    yield from companion_text(state, width)
     following = first_open(state.own, state.progress, Task(stage, stage.exercises[-1]))
     if following is None:
         yield _course_done(state)
@@ -307,18 +308,21 @@ def stage_picture(stage: Stage, rows: "PictureRows", width: int) -> Iterator[Par
     shown = tuple(picture_parts(title, picture, rows, width))
     meaning = Text(picture.meaning)
     away = Text(f"The picture has more rows than fit here{PRESS_D}", style="dim")
-    layouts = (("", *shown, "", meaning), (*shown, meaning), shown, (away,), ())
-    yield Part(layouts, (Rank.GAPS, Rank.MEANING, Rank.PICTURE, Rank.NOTE))
+    some = page(shown, width, FEW_ROWS, 0)[:-1]
+    layouts = (("", *shown, "", meaning), (*shown, meaning), shown, (*some, away), (away,), ())
+    yield Part(layouts, (Rank.GAPS, Rank.MEANING, Rank.PICTURE, Rank.NOTE, Rank.NOTE))
 
 
-def _companion_text(state: Watch, width: int) -> Iterator[Part]:
+def companion_text(state: Watch, width: int) -> Iterator[Part]:
+    """Show what the companion writes: all of it, its last text, or the key that shows it."""
     if state.companion is None:
         return
     from autograder.companion import answer_lines  # noqa: PLC0415  # imports torch
 
     shown = [Text(row) for row in answer_lines(state.companion, width)]
+    text = [Text(row) for row in answer_lines(state.companion, width, only_text=True)]
     away = Text("What your code writes does not fit here: press w", style="dim")
-    yield Part((("", *shown), (*shown,), (away,)), (Rank.GAPS, Rank.NOTE))
+    yield Part((("", *shown), (*shown,), (*text,), (away,)), (Rank.GAPS, Rank.NOTE, Rank.NOTE))
 
 
 def _hidden_answer(state: Watch, width: int) -> Iterator[Part]:
@@ -390,6 +394,6 @@ def _one_row(text: str, width: int) -> Text:
 PAGES: Final[Mapping[str, Callable[[Watch, int], Sequence[RenderableType]]]] = {
     "d": lambda state, width: whole(_content(state, width)),
     "v": _model_answer,
-    "w": lambda state, width: whole(_companion_text(state, width)),
+    "w": lambda state, width: whole(companion_text(state, width)),
     "?": lambda state, _width: [*_all_keys(state)],
 }

@@ -6,11 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from autograder.companion import CompanionAnswer
 from autograder.course import Handout, handout
 from autograder.reports.exercise_screen import Rank, fit, kept, optional, spaced, whole
 from autograder.reports.terminal import render
 from autograder.student.progress import Progress, tasks
 from autograder.student.watch_screen import (
+    companion_text,
     exercise_location,
     progress_bar,
     stage_picture,
@@ -62,16 +64,35 @@ def test_an_exercise_to_write_shows_its_minutes_and_difficulty(own: Handout):
     assert effort not in later
 
 
-def test_a_picture_that_does_not_fit_gives_way_to_a_note(own: Handout):
-    """On a screen with too few rows, a note about the key that shows the picture replaces it."""
+def test_a_picture_that_does_not_fit_keeps_its_first_rows_or_gives_way_to_a_note(own: Handout):
+    """On a screen with too few rows, a note names the key that shows the picture."""
     weights = ((1.0,) * 6,) * 6
     parts = [*stage_picture(own.stages[0], weights, 80), kept("keys")]
-    high, low = (render(fit(parts, 80, rows), 80, colour=False) for rows in (20, 8))
+    high, low, lowest = (render(fit(parts, 80, rows), 80, colour=False) for rows in (20, 8, 4))
+    note = "The picture has more rows than fit here: press d"
 
     assert "The result of your code:" in high
     assert "press d" not in high
-    assert "The result of your code:" not in low
-    assert "The picture has more rows than fit here: press d" in low
+    assert "journey ███ 1.00" in low
+    assert "step ███ 1.00" not in low
+    assert "The result of your code:" not in lowest
+    assert note in low
+    assert note in lowest
+
+
+def test_a_small_screen_still_shows_what_the_learner_s_code_writes(own: Handout):
+    """The text stays when its sentences do not fit, and the picture gives way to it."""
+    says = "A sentence that is long enough for two rows of such a narrow screen."
+    answer = CompanionAnswer(((says, "hvv"), (says, "the text"), (says, "")), 0.5, name="teller")
+    picture = stage_picture(own.stages[0], ((1.0,) * 6,) * 6, 50)
+    text = companion_text(SimpleNamespace(companion=answer), 50)
+    parts = [kept("This stage is done"), *picture, *text, kept("keys")]
+    rows = [render(fit(parts, 50, size), 50, colour=False) for size in (12, 6, 3)]
+
+    assert says.split(maxsplit=1)[0] in rows[0]
+    assert [says.split(maxsplit=1)[0] in one for one in rows[1:]] == [False, False]
+    assert ["  the text" in one for one in rows] == [True, True, False]
+    assert "press w" in rows[2]
 
 
 def test_a_picture_stays_longer_than_bar_heading_and_its_meaning(own: Handout):
