@@ -17,7 +17,7 @@ from autograder.course import COMPANION_FILE
 from autograder.course_file import Name, read_toml
 from autograder.errors import CourseError, GraderError, UsageError
 from autograder.sandbox.faults import Fault
-from autograder.sandbox.protocol import BadMessageError
+from autograder.sandbox.protocol import BadMessageError, Reply
 from autograder.sandbox.session import Session
 from autograder.sandbox.spawned_workers import Workers
 from autograder.sandbox.tensors import decode
@@ -30,6 +30,7 @@ CALL_SECONDS: Final = 5.0  # of a worker's processor; right code takes at most h
 ATTEMPTS: Final = 3  # each one after the first leaves out a stage that has not finished
 MOST: Final = 5_000  # characters of a text
 INDENT: Final = "  "
+ASKED: Final = frozenset({"start", "prompt", "teach", "heat"})  # without praise of what is left out
 
 
 class Slot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -110,63 +111,54 @@ def show(
     A stage whose code does not finish is left out, and a note says so. Raises ``UsageError`` if the
     request can't be answered, and ``GraderError`` if the companion fails.
     """
-    file = read(shared)
+    file, cells = read(shared), (f"from {WORKER} import answer".encode(),)
     left, notes = [one for one in slots if one.stage in modules], list[str]()
     for _ in range(ATTEMPTS):
-        running, found = _attempt(server, shared, file, left, modules, request)
-        if isinstance(found, CompanionAnswer):
-            is_own = found.is_own and not notes
-            return msgspec.structs.replace(
-                found, notes=(*notes, *found.notes), is_own=is_own, name=file.name
+        fields = {"folder": str(shared), "module": file.module, "seconds": CALL_SECONDS}
+        filled = [_filled(one, modules[one.stage]) for one in left]
+        text = json.dumps({**fields, "slots": filled, "request": dict(request)})
+        session = Session(server, "companion", cells, notebook=False, call_seconds=CALL_SECONDS)
+        try:
+            return _answer(session.ask("call", name="answer", args=(text,)), file.name, notes)
+        except Fault as fault:
+            marks = re.findall(f"{STAGE_MARK}(.*)", session.printed)
+            ran = [one for one in marks if one.partition("/")[0] in modules]
+            newest = [one.stage for one in left]  # if no mark says what ran
+            stage, _, name = (ran or newest or [""])[-1].partition("/")
+            where = f"{name} of {stage}" if name else stage
+            what = fault.message[:1].lower() + fault.message[1:].rstrip(".")
+            notes.append(
+                f"In {where}, {what}. The course's own code took its place, so this text is not "
+                "yours."
             )
-        running = running or (left[-1].stage if left else "")
-        left = [one for one in left if not any(key.startswith(f"{running}/") for key in one.keys)]
-        what = found.message[:1].lower() + found.message[1:]
-        notes.append(
-            f"In {running}, {what.rstrip('.')}. The course's own code took its place, so this "
-            "text is not yours."
-        )
+        finally:
+            session.close()
+        left = [one for one in left if not any(key.startswith(f"{stage}/") for key in one.keys)]
+        request = {key: request[key] for key in request.keys() & ASKED}
     raise GraderError(f"the {file.name} could not run: {notes[-1]}")
 
 
-def _attempt(
-    server: Workers,
-    shared: Path,
-    file: CompanionFile,
-    slots: Sequence[Slot],
-    modules: Mapping[str, Code],
-    request: Mapping[str, object],
-) -> tuple[str, CompanionAnswer | Fault]:
-    """Run the companion once; return the stage that ran last with a fault, or an answer."""
-    filled = [
-        {
-            "stage": one.stage,
-            "glue": one.glue,
-            "module": Path(modules[one.stage].label).stem,
-            "cells": [cell.decode("utf-8", "replace") for cell in modules[one.stage].cells],
-            "notebook": modules[one.stage].kind == "notebook",
-        }
-        for one in slots
-    ]
-    fields = {"folder": str(shared), "module": file.module, "seconds": CALL_SECONDS}
-    text = json.dumps({**fields, "slots": filled, "request": dict(request)})
-    cells = (f"from {WORKER} import answer".encode(),)
-    session = Session(server, "companion", cells, notebook=False, call_seconds=CALL_SECONDS)
-    try:
-        reply = session.ask("call", name="answer", args=(text,))
-    except Fault as fault:
-        marks = re.findall(f"{STAGE_MARK}(.*)", session.printed)
-        return next((one for one in reversed(marks) if one in modules), ""), fault
-    finally:
-        session.close()
+def _filled(slot: Slot, code: Code) -> dict[str, object]:
+    return {
+        "stage": slot.stage,
+        "glue": slot.glue,
+        "module": Path(code.label).stem,
+        "cells": [cell.decode("utf-8", "replace") for cell in code.cells],
+        "notebook": code.kind == "notebook",
+    }
+
+
+def _answer(reply: Reply, name: str, notes: Sequence[str]) -> CompanionAnswer:
     if reply.problem is not None:
         if reply.problem.type == "ValueError":  # the companion refuses the request
             raise UsageError(line(reply.problem.text, MOST))
         raise GraderError(f"the companion failed ({reply.problem.type}: {reply.problem.text})")
     try:
-        return "", answer_of(json.loads(str(decode(reply.value, lambda handle: handle))))
+        found = answer_of(json.loads(str(decode(reply.value, lambda handle: handle))))
     except (BadMessageError, ValueError, RecursionError):  # also `msgspec.ValidationError`
         raise GraderError("the answer of the companion can't be read") from None
+    is_own, notes = found.is_own and not notes, (*notes, *found.notes)
+    return msgspec.structs.replace(found, notes=notes, is_own=is_own, name=name)
 
 
 def answer_of(fields: object) -> CompanionAnswer:
@@ -180,9 +172,13 @@ def answer_of(fields: object) -> CompanionAnswer:
     return msgspec.structs.replace(answer, parts=parts, notes=notes)
 
 
-def answer_lines(answer: CompanionAnswer, width: int) -> Iterator[str]:
-    """Yield the lines of *answer*: sentences, texts with an indent, and last the share or notes."""
-    for says, text in answer.parts:
+def answer_lines(answer: CompanionAnswer, width: int, *, only_text: bool = False) -> Iterator[str]:
+    """Yield the lines of *answer*: sentences, texts with an indent, and last the share or notes.
+
+    With *only_text*, the last text is all that comes before the share or the notes.
+    """
+    texts = [("", text) for _, text in answer.parts if text]
+    for says, text in texts[-1:] if only_text else answer.parts:
         yield from textwrap.wrap(says, width)
         for row in text.strip().split("\n"):
             yield from textwrap.wrap(row, width, initial_indent=INDENT, subsequent_indent=INDENT)
@@ -198,6 +194,6 @@ def request_of(
 ) -> dict[str, Any]:
     """Return the request for what the newest of *slots* shows, or for the learner's *prompt*."""
     shown = slots[-1].shown if slots else {}
-    if prompt or teach:
+    if prompt or teach or heat:
         shown = {"start": shown.get("start", ""), "prompt": prompt, "teach": teach}
     return {"start": "", **shown, "heat": heat}

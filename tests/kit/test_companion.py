@@ -45,18 +45,18 @@ class Counter:
     def fill(self, stage, glue, module):
         self.filled[stage] = module
 
-    def show(self, start="1", prompt="", **_others):
+    def show(self, start="1", prompt="", says="It counts:", **_others):
         number = prompt or start
         if not number.isdigit():
             raise ValueError(f"{number} is not a number.")
         results = []
         for stage, module in self.filled.items():
-            self.running = stage
             name = "double" if "double" in stage else "add"
+            self.running = f"{stage}/{name}"
             results.append(getattr(module, name)(int(number)))
         text = " ".join(map(str, results))
         share = len(results) / 2
-        return {"parts": [["It counts:", text]], "notes": [], "share": share, "is_own": True}
+        return {"parts": [[says, text]], "notes": [], "share": share, "is_own": True}
 
 
 def open_companion(folder):
@@ -110,10 +110,10 @@ def test_modules_of_several_stages_run_in_one_worker(server: ForkServer, shared:
 def test_a_stage_that_never_ends_is_left_out_with_a_note(server: ForkServer, shared: Path):
     """The older stage hangs, and the newer one, which does not need it, still takes part."""
     loop = {"01_double": DOUBLE, "02_add": f"def add(x):\n{LOOP}"}
-    answer = ask(server, shared, loop, start="3")
+    answer = ask(server, shared, loop, start="3", says="Your sum is right:")
 
-    assert answer.parts == (("It counts:", "6"),)
-    assert "In 02_add, your code did not finish within 0.5 s" in answer.notes[0]
+    assert answer.parts == (("It counts:", "6"),)  # and no praise of what was left out
+    assert "In add of 02_add, your code did not finish within 0.5 s" in answer.notes[0]
     assert not answer.is_own
 
 
@@ -150,6 +150,16 @@ def test_a_slot_is_filled_once_all_that_it_needs_has_passed(shared: Path):
     assert request_of(file.slot[:1])["start"] == "3"
 
 
+def test_a_drawn_text_has_no_sentence_about_the_likeliest():
+    """The sentences of a stage speak of its own text."""
+    slot = Slot(
+        stage="02_add", needs=("add",), glue="plus", shown={"start": "3", "says": "Likely:"}
+    )
+
+    assert request_of([slot])["says"] == "Likely:"
+    assert "says" not in request_of([slot], heat=0.7)
+
+
 def test_a_course_needs_no_companion(tmp_path: Path):
     """Asking for it is the user's error."""
     with pytest.raises(UsageError, match=r"companion\.toml is missing"):
@@ -169,6 +179,14 @@ def test_the_last_line_is_the_share_and_never_a_rounded_zero():
     rows = list(answer_lines(CompanionAnswer((("Says.", "a text"),), 0.0021, name="counter"), 80))
 
     assert rows == ["Says.", "  a text", "Your code does 0.2 % of the counter's work."]
+
+
+def test_few_rows_show_the_last_text_and_the_share():
+    """The last text is the one that the learner's code wrote."""
+    parts = (("Without it:", "hvv"), ("With it:", "a text"), ("The rest is next.", ""))
+    rows = [*answer_lines(CompanionAnswer(parts, 0.5, name="counter"), 80, only_text=True)]
+
+    assert rows == ["  a text", "Your code does 50 % of the counter's work."]
 
 
 def test_a_note_takes_the_place_of_the_share():
