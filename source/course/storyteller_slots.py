@@ -61,7 +61,12 @@ def one_query(story, m):
 
 def triangle(story, m):
     """Which characters a character may see."""
-    story.fill("masked_softmax_weights", visible=lambda T: m.masked_softmax_weights(T) > 0)
+    name = "masked_softmax_weights"
+
+    def visible(T):
+        return mask_of(story, name, (T, T), lambda: m.masked_softmax_weights(T), slot="visible") > 0
+
+    story.fill(name, visible=visible)
 
 
 def only_the_mean(story, m):
@@ -119,16 +124,22 @@ def masked_heads(story, m):
 
     def head(x, first, layer, h):
         T = len(x)
-        mask = mask_of(story, "causal_mask", (T, T), lambda: m.causal_mask(T).float())
+        mask = mask_of(story, "causal_mask", (T, T), lambda: m.causal_mask(T))
         found = story.call("head", "MaskedSelfAttention", x.shape, own[layer, h], x, mask)
         return found[first:, : story.d]
 
     story.fill("MaskedSelfAttention", head=head)
 
 
-def mask_of(story, name, shape, function):
-    """Return the mask that the learner's *function* makes for the heads."""
-    mask = story.call("head", name, shape, function)
+def mask_of(story, name, shape, function, slot="head"):
+    """Return the mask that the learner's *function* makes; its numbers may have any type."""
+
+    def numbers():
+        mask = function()
+        is_other = isinstance(mask, Tensor) and mask.dtype != torch.bool
+        return mask.float() if is_other else mask
+
+    mask = story.call(slot, name, shape, numbers)
     if (mask == 0).all(-1).any():
         raise Unusable(BLIND)
     return mask

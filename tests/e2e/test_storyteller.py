@@ -144,11 +144,96 @@ def test_a_mask_that_hides_everything_is_blamed_and_not_the_softmax(companion: A
     filled = fill(
         companion,
         "02_causal_averaging",
-        masked_softmax_weights=lambda T: torch.full((T, T), torch.nan),
+        masked_softmax_weights=lambda T: torch.zeros(T, T),
     )
     wrote(filled)
 
     assert filled.story.replaced == {"visible": "let a character see nothing"}
+
+
+@pytest.mark.parametrize(
+    ("stage", "name"),
+    [
+        ("02_causal_averaging", "masked_softmax_weights"),
+        ("05_masked_self_attention", "causal_mask"),
+        ("08_cross_attention", "padding_mask"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda mask: mask.tolist(), "returned list, not a tensor"),
+        (lambda mask: mask / 0.0, "returned numbers that are not finite"),
+    ],
+    ids=["list", "nan"],
+)
+def test_a_mask_that_is_unusable_is_described(
+    stage: str, name: str, change: Any, why: str, companion: Any
+):
+    """The reason is what the exercise returned, and no exception in the glue."""
+    own = getattr(solution(stage), name)
+    [note] = fill(companion, stage, **{name: lambda *args: change(own(*args))}).show(start="Ben ")[
+        "notes"
+    ]
+
+    assert note.startswith(f"Your `{name}` {why}")
+
+
+def test_a_different_text_comes_without_the_sentences_about_right_code(companion: Any):
+    """Those sentences say what right code does."""
+    text = {"start": "Otto had a ", "says": "Twice the mix is the sum.", "then": "It is yours."}
+    filled = fill(companion, "00_start_here", mix=lambda a, b: a + b).show(**text)
+    says = " ".join(sentence for sentence, _ in filled["parts"])
+
+    assert "sum" not in says
+    assert "yours" not in says
+    assert "With the course's code the text differs from character 1 on" in says
+
+
+def test_a_choice_that_is_nearly_a_tie_blames_nobody(
+    companion: Any, monkeypatch: pytest.MonkeyPatch
+):
+    """Right code rounds differently, and then the likelier of two symbols may be the other."""
+    monkeypatch.setattr(modules_in(SHARED, "storyteller_companion"), "CLOSE", 100.0)
+    step = 1e-3
+
+    def rounded(logits: torch.Tensor, heat: float, *_: object) -> torch.Tensor:
+        if heat:
+            return logits.softmax(-1).multinomial(1)
+        return (logits + step * torch.arange(len(logits[0])) ** 2).argmax(-1, keepdim=True)
+
+    own = wrote(companion)
+    filled = fill(companion, "15_tiny_gpt", sample_next=rounded)
+    shown = filled.show(start="Otto had a ", says="Yours:")
+    drawn = filled.show(start="Otto had a ", heat=1.0)
+
+    assert wrote(filled) != own
+    assert [says for says, _ in shown["parts"]] == ["Yours:"]
+    assert shown["is_own"]
+    assert drawn["is_own"]
+
+
+def test_the_exercise_that_runs_is_named(companion: Any):
+    """The kit asks for it if the code does not end."""
+    running = []
+
+    def watched(scores: torch.Tensor, dim: int) -> torch.Tensor:
+        running.append(companion.running)
+        return scores.softmax(dim)
+
+    wrote(fill(companion, "01_dot_product_attention", softmax_stable=watched))
+
+    assert {*running} == {"01_dot_product_attention/softmax_stable"}
+    assert companion.running == ""
+
+
+def test_a_training_that_teaches_nothing_is_not_said_to_teach(companion: Any):
+    """The loss of the stories does not rise, either."""
+    filled = fill(companion, "11_learning_to_attend", train=lambda *_: [])
+    (one, _), (two, _) = filled.show(start="My ", teach="My cat sleeps on the book.")["parts"]
+
+    assert one.startswith("Your `train` has read your sentence in 10 steps")
+    assert two.startswith("Its loss of reading stories went from")
 
 
 def test_wrong_numbers_of_the_right_form_are_never_replaced(companion: Any):
