@@ -75,6 +75,7 @@ class Storyteller:
         self.d = self.D // heads
         self.layers = sum(name.endswith(".norm1.scale") for name in weights)
         self.stage = self.running = ""  # the stage that is filled, and the slot that runs
+        self.making = ""  # the exercise of the stage that is being filled
         self.modules: dict[str, object] = {}  # the learner's, by stage
         self.remembers = True  # whether the rows of earlier characters are remembered
         self.length = LENGTH
@@ -89,10 +90,10 @@ class Storyteller:
             self.filled.pop(name, None)
             self.filled[name] = exercise, self.stage, function
 
-    def call(self, slot: str, exercise: str, shape: tuple, function, *args) -> Tensor:
+    def call(self, slot: str, exercise: str, shape: tuple, function, *args, ids=False) -> Tensor:
         """Run *exercise*, one of those that fill *slot*; what it does wrong gets its name."""
         self.filled[slot] = exercise, *self.filled[slot][1:]
-        return usable(function(*args), shape)
+        return usable(function(*args), shape, symbols=self.V if ids else 0)
 
     def forget(self) -> None:
         """Forget the rows of earlier characters."""
@@ -363,10 +364,10 @@ def unusable(result: object, shape: tuple, symbols: int = 0) -> str:
     return "" if result.isfinite().all() else "returned numbers that are not finite"
 
 
-def usable(result: object, shape: tuple) -> Tensor:
-    """Return *result*; raise ``Unusable`` if a slot can't use it."""
-    if problem := unusable(result, shape):
-        raise Unusable(problem)
+def usable(result: object, shape: tuple, did: str = "returned", symbols: int = 0) -> Tensor:
+    """Return *result*; raise ``Unusable`` with what the code *did* if a slot can't use it."""
+    if problem := unusable(result, shape, symbols):
+        raise Unusable(problem.replace("returned", did, 1))
     return result
 
 

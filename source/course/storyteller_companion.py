@@ -34,8 +34,10 @@ class Companion:
     @property
     def running(self) -> str:
         """The exercise whose code runs now, or its stage alone; empty while the course's runs."""
-        exercise, stage, _ = self.story.filled.get(self.story.running, ("", "", None))
-        return f"{stage}/{exercise}" if exercise else self.story.running
+        exercise, stage, _ = self.story.filled.get(
+            self.story.running, (self.story.making, self.story.running, None)
+        )
+        return f"{stage}/{exercise}" if exercise else stage
 
     def fill(self, stage: str, glue: str, module: object) -> None:
         """Fill the slots of *stage* with the learner's *module*."""
@@ -91,8 +93,8 @@ class Companion:
 
     def _replaced(self):
         """Yield each failure of the learner's code that the course's code replaced."""
-        for stage, problem in self.problems.items():
-            yield f"Your code of {stage} {problem}"
+        for problem in self.problems.values():
+            yield f"Your {problem}"
         for name, problem in self.story.replaced.items():
             if problem:
                 yield f"Your `{self.story.filled[name][0]}` {problem}"
@@ -182,9 +184,9 @@ def fill(story, stage, glue, module) -> str:
     try:
         getattr(storyteller_slots, glue)(story, module)
     except (Exception, SystemExit) as error:  # noqa: BLE001  # the learner's code may raise anything
-        return raised(error)
+        return f"{f'`{story.making}`' if story.making else f'code of {stage}'} {raised(error)}"
     finally:
-        story.running = ""
+        story.running = story.making = ""
     return ""
 
 

@@ -273,7 +273,7 @@ def test_unwritten_code_is_named_as_such(companion: Any):
     filled = fill(companion, "07_causal_attention", CausalAttention=unwritten)
     note = filled.show(start="Ben ")["notes"][0]
 
-    assert note.startswith("Your code of 07_causal_attention is not written yet")
+    assert note.startswith("Your `CausalAttention` is not written yet")
 
 
 def test_teaching_alone_forgets_and_teaching_with_stories_does_not(companion: Any):
