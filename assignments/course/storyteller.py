@@ -74,7 +74,8 @@ class Storyteller:
         self.V, self.D = weights["tok_emb.weight"].shape
         self.d = self.D // heads
         self.layers = sum(name.endswith(".norm1.scale") for name in weights)
-        self.stage = self.running = ""  # which stage is filled, and whose slot runs
+        self.stage = self.running = ""  # the stage that is filled, and the slot that runs
+        self.making = ""  # the exercise of the stage that is being filled
         self.modules: dict[str, object] = {}  # the learner's, by stage
         self.remembers = True  # whether the rows of earlier characters are remembered
         self.length = LENGTH
@@ -89,10 +90,10 @@ class Storyteller:
             self.filled.pop(name, None)
             self.filled[name] = exercise, self.stage, function
 
-    def call(self, slot: str, exercise: str, shape: tuple, function, *args) -> Tensor:
+    def call(self, slot: str, exercise: str, shape: tuple, function, *args, ids=False) -> Tensor:
         """Run *exercise*, one of those that fill *slot*; what it does wrong gets its name."""
         self.filled[slot] = exercise, *self.filled[slot][1:]
-        return usable(function(*args), shape)
+        return usable(function(*args), shape, symbols=self.V if ids else 0)
 
     def forget(self) -> None:
         """Forget the rows of earlier characters."""
@@ -102,8 +103,8 @@ class Storyteller:
         """Run the slot *name*; if the learner's code is unusable, replace it."""
         if name not in self.filled or name in self.replaced:
             return getattr(self, f"own_{name}")(*args)
-        _, stage, function = self.filled[name]
-        outer, self.running, began = self.running, stage, time.process_time()
+        function = self.filled[name][-1]
+        outer, self.running, began = self.running, name, time.process_time()
         try:
             result = function(*(one.clone() if type(one) is Tensor else one for one in args))
             problem = unusable(result, shape, symbols=self.V if name in {"choose", "loop"} else 0)
@@ -168,9 +169,6 @@ class Storyteller:
         """(H, n, d), (H, T, d), (H, T, d) -> (H, n, d)."""
         n, T = q.shape[1], k.shape[1]
         hidden = self.use("visible", (T, T), T)[T - n :] == 0
-        if hidden.all(-1).any() and "visible" in self.filled.keys() - self.replaced:
-            self.replaced["visible"] = BLIND
-            raise Again
         rows = []
         for head in range(len(q)):
             scores = self.use("scores", (n, T), q[head], k[head]).masked_fill(hidden, -math.inf)
@@ -366,10 +364,10 @@ def unusable(result: object, shape: tuple, symbols: int = 0) -> str:
     return "" if result.isfinite().all() else "returned numbers that are not finite"
 
 
-def usable(result: object, shape: tuple) -> Tensor:
-    """Return *result*; raise ``Unusable`` if a slot can't use it."""
-    if problem := unusable(result, shape):
-        raise Unusable(problem)
+def usable(result: object, shape: tuple, did: str = "returned", symbols: int = 0) -> Tensor:
+    """Return *result*; raise ``Unusable`` with what the code *did* if a slot can't use it."""
+    if problem := unusable(result, shape, symbols):
+        raise Unusable(problem.replace("returned", did, 1))
     return result
 
 

@@ -8,14 +8,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from autograder.sandbox.module_parameters import load
+from autograder.sandbox.module_parameters import MissingError, load
 
 from .storyteller import BLIND, Unusable, usable
 
 
-def loaded(module: nn.Module, weights: dict[str, Tensor]) -> nn.Module:
-    """Copy *weights* into the learner's *module*, as the checks do."""
-    load(module, weights, (), {})
+def made(story, m, name: str, size: tuple, weights: dict[str, Tensor] | None = None) -> nn.Module:
+    """Make the learner's class *name*, and copy *weights* into it, as the checks do."""
+    story.making = name
+    module = getattr(m, name)(*size)
+    try:
+        load(module, weights or {}, (), {})
+    except MissingError as error:
+        raise Unusable(f"can't hold the trained weights: {error}") from None
     return module.eval()
 
 
@@ -61,7 +66,12 @@ def one_query(story, m):
 
 def triangle(story, m):
     """Which characters a character may see."""
-    story.fill("masked_softmax_weights", visible=lambda T: m.masked_softmax_weights(T) > 0)
+    name = "masked_softmax_weights"
+
+    def visible(T):
+        return mask_of(story, name, (T, T), lambda: m.masked_softmax_weights(T), slot="visible") > 0
+
+    story.fill(name, visible=visible)
 
 
 def only_the_mean(story, m):
@@ -83,11 +93,15 @@ def unmasked_heads(story, m):
     """A class without a mask: it gets only what is written so far."""
 
     def make(layer, head):
-        two = loaded(m.SelfAttention_v2(story.D, story.d), matrices(story, layer, head))
+        size = story.D, story.d
+        two = made(story, m, "SelfAttention_v2", size, matrices(story, layer, head))
         if layer < story.layers - 1:
             return two
-        one = m.SelfAttention_v1(story.D, story.d)
+        one = made(story, m, "SelfAttention_v1", size)
+        story.making = "transfer_weights"
         m.transfer_weights(two, one)
+        for name in ("W_query", "W_key", "W_value"):
+            usable(getattr(one, name), size, f"left {name} with")
         return one
 
     own = heads_of(story, make)
@@ -112,54 +126,55 @@ def masked_heads(story, m):
         for name, value in matrices(story, layer, head, names).items():
             factor = story.H**0.5 if name == "W_q.weight" else 1
             wide[name] = F.pad(value * factor, (0, 0, 0, story.D - story.d))
-        return loaded(m.MaskedSelfAttention(story.D), wide)
+        return made(story, m, "MaskedSelfAttention", (story.D,), wide)
 
     own = heads_of(story, make)
     story.remembers = False
 
     def head(x, first, layer, h):
         T = len(x)
-        mask = mask_of(story, "causal_mask", (T, T), lambda: m.causal_mask(T).float())
+        mask = mask_of(story, "causal_mask", (T, T), lambda: m.causal_mask(T))
         found = story.call("head", "MaskedSelfAttention", x.shape, own[layer, h], x, mask)
         return found[first:, : story.d]
 
     story.fill("MaskedSelfAttention", head=head)
 
 
-def mask_of(story, name, shape, function):
-    """Return the mask that the learner's *function* makes for the heads."""
-    mask = story.call("head", name, shape, function)
+def mask_of(story, name, shape, function, slot="head"):
+    """Return the mask that the learner's *function* makes; its numbers may have any type."""
+
+    def numbers():
+        mask = function()
+        is_other = isinstance(mask, Tensor) and mask.dtype != torch.bool
+        return mask.float() if is_other else mask
+
+    mask = story.call(slot, name, shape, numbers)
     if (mask == 0).all(-1).any():
         raise Unusable(BLIND)
     return mask
 
 
-def batched_heads(story, name, make):
-    """Heads of a class that takes a batch."""
-    own = heads_of(story, make)
+def batched_heads(story, m, name, size, names=("W_query", "W_key", "W_value")):
+    """Heads of the class *name*, which takes a batch."""
+    own = heads_of(story, lambda n, h: made(story, m, name, size, matrices(story, n, h, names)))
     story.remembers = False
-    story.fill(name, head=lambda x, first, layer, h: own[layer, h](x[None])[0, first:])
+
+    def head(x, first, layer, h):
+        found = story.call("head", name, (1, len(x), story.d), own[layer, h], x[None])
+        return found[0, first:]
+
+    story.fill(name, head=head)
 
 
 def attention_heads(story, m):
     """The head of stage 06."""
-    names = ("query", "key", "value")
     size = story.D, story.d, story.L
-    batched_heads(
-        story,
-        "AttentionHead",
-        lambda n, h: loaded(m.AttentionHead(*size), matrices(story, n, h, names)),
-    )
+    batched_heads(story, m, "AttentionHead", size, ("query", "key", "value"))
 
 
 def causal_heads(story, m):
     """The head of stage 07, without dropout."""
-    size = story.D, story.d, story.L, 0.0
-    batched_heads(
-        story,
-        "CausalAttention",
-        lambda n, h: loaded(m.CausalAttention(*size), matrices(story, n, h)),
-    )
+    batched_heads(story, m, "CausalAttention", (story.D, story.d, story.L, 0.0))
 
 
 def no_mask(story, m):  # noqa: ARG001  # it needs nothing of the learner's
@@ -175,8 +190,8 @@ def no_mask(story, m):  # noqa: ARG001  # it needs nothing of the learner's
 
 def cross_heads(story, m):
     """Each new character asks the text so far; what comes later counts as padding."""
-    size = story.D, story.D, story.d
-    own = heads_of(story, lambda n, h: loaded(m.CrossAttention(*size), matrices(story, n, h)))
+    size, name = (story.D, story.D, story.d), "CrossAttention"
+    own = heads_of(story, lambda n, h: made(story, m, name, size, matrices(story, n, h)))
     story.remembers = True
 
     def head(x, first, layer, h):
@@ -184,39 +199,52 @@ def cross_heads(story, m):
         lengths, n = list(range(first + 1, T + 1)), T - first
         written = mask_of(story, "padding_mask", (n, T), lambda: m.padding_mask(lengths, T))
         args = x[first:, None], x.expand(n, -1, -1), written
-        return story.call("head", "CrossAttention", (n, 1, story.d), own[layer, h], *args)[:, 0]
+        return story.call("head", name, (n, 1, story.d), own[layer, h], *args)[:, 0]
 
-    story.fill("CrossAttention", head=head)
+    story.fill(name, head=head)
+
+
+def of_layers(story, slot, name, own):
+    """Fill *slot* with the class *name*, of which *own* has an object for each layer."""
+    story.remembers = False
+
+    def run(x, first, layer):
+        return story.call(slot, name, (1, *x.shape), own[layer], x[None])[0, first:]
+
+    story.fill(name, **{slot: run})
 
 
 def all_heads(story, m):
     """All heads of a layer in one object."""
-    size = story.D, story.d, story.L, 0.0, story.H
+    name, size = "MultiHeadAttentionWrapper", (story.D, story.d, story.L, 0.0, story.H)
 
     def make(layer):
         names = [(h, matrices(story, layer, h)) for h in range(story.H)]
         weights = {f"heads.{h}.{name}": one for h, part in names for name, one in part.items()}
-        return loaded(m.MultiHeadAttentionWrapper(*size), weights)
+        return made(story, m, name, size, weights)
 
     own = [make(layer) for layer in range(story.layers)]
-    story.remembers = False
     story.filled.pop("head", None)  # which is slow without memory
-    story.fill(
-        "MultiHeadAttentionWrapper", heads=lambda x, first, layer: own[layer](x[None])[0, first:]
-    )
+    of_layers(story, "heads", name, own)
 
 
 def whole_attention(story, m):
     """All attention of a layer, with its output layer."""
-    size = story.D, story.D, story.L, 0.0, story.H
-    part = (story.part(f"blocks.{layer}.att.") for layer in range(story.layers))
-    own = [loaded(m.MultiHeadAttention(*size), weights) for weights in part]
-    story.remembers = False
-    story.fill("split_heads", split=lambda x: m.split_heads(x[None], story.H)[0])
-    story.fill("merge_heads", merge=lambda x: m.merge_heads(x[None])[0])
-    story.fill(
-        "MultiHeadAttention", attention=lambda x, first, layer: own[layer](x[None])[0, first:]
-    )
+    name, size = "MultiHeadAttention", (story.D, story.D, story.L, 0.0, story.H)
+    parts = (story.part(f"blocks.{layer}.att.") for layer in range(story.layers))
+    own = [made(story, m, name, size, part) for part in parts]
+
+    def split(x):
+        shape = 1, story.H, len(x), story.d
+        return story.call("split", "split_heads", shape, m.split_heads, x[None], story.H)[0]
+
+    def merge(x):
+        shape = 1, x.shape[1], story.D
+        return story.call("merge", "merge_heads", shape, m.merge_heads, x[None])[0]
+
+    story.fill("split_heads", split=split)
+    story.fill("merge_heads", merge=merge)
+    of_layers(story, "attention", name, own)
 
 
 def training(story, m):
@@ -244,14 +272,14 @@ def blocks(story, m):
     """Whole blocks, and the last norm."""
 
     def make(layer):
-        attention = m.MultiHeadAttention(story.D, story.D, story.L, 0.0, story.H)
-        block = m.TransformerBlock(attention, story.D, 4 * story.D)
-        return loaded(block, story.part(f"blocks.{layer}."))
+        size = story.D, story.D, story.L, 0.0, story.H
+        attention = made(story, m, "MultiHeadAttention", size)
+        size = attention, story.D, 4 * story.D
+        return made(story, m, "TransformerBlock", size, story.part(f"blocks.{layer}."))
 
     own = [make(layer) for layer in range(story.layers)]
-    last = loaded(m.LayerNorm(story.D), story.part("final_norm."))
-    story.remembers = False
-    story.fill("TransformerBlock", block=lambda x, first, layer: own[layer](x[None])[0, first:])
+    last = made(story, m, "LayerNorm", (story.D,), story.part("final_norm."))
+    of_layers(story, "block", "TransformerBlock", own)
     story.fill(
         "LayerNorm", norm=lambda x, name: last(x) if "final" in name else story.own_norm(x, name)
     )
@@ -259,21 +287,37 @@ def blocks(story, m):
 
 def whole_model(story, m):
     """The model, the choice of a character, and the loop."""
-    gpt = gpt_of(story, m)
+    of_ids(story, "GPT", gpt_of(story, m))
+
+    def choose(row, heat):
+        found = story.call(
+            "choose", "sample_next", (1, 1), m.sample_next, row[None], heat, ids=True
+        )
+        return found[0, 0]
+
+    def loop(model, ids, n, heat):
+        shape, huge = (1, len(ids) + n), 10**6  # the window jumps inside the model
+        args = model, ids[None], n, huge, heat
+        return story.call("loop", "generate", shape, m.generate, *args, ids=True)[0]
+
+    story.fill("sample_next", choose=choose)
+    story.fill("generate", loop=loop)
+
+
+def of_ids(story, name, gpt):
+    """Fill the slot of the model with *gpt*, which computes the rows of all characters."""
     story.remembers = False
-    story.fill("GPT", model=lambda ids, first: gpt(ids[None])[0, first:])
-    story.fill("sample_next", choose=lambda row, heat: m.sample_next(row[None], heat)[0, 0])
-    huge = 10**6  # the window jumps inside the model
-    story.fill(
-        "generate",
-        loop=lambda model, ids, n, heat: m.generate(model, ids[None], n, huge, heat)[0],
-    )
+
+    def model(ids, first):
+        return story.call("model", name, (1, len(ids), story.V), gpt, ids[None])[0, first:]
+
+    story.fill(name, model=model)
 
 
 def gpt_of(story, m):
     """Return the learner's model with the trained weights and the table of positions."""
     weights = story.part("") | {"pos_emb.weight": story.own_positions(story.L)}
-    return loaded(m.GPT(story.V, story.L, story.D, story.H, story.layers), weights)
+    return made(story, m, "GPT", (story.V, story.L, story.D, story.H, story.layers), weights)
 
 
 class Remembers(nn.Module):
@@ -285,16 +329,19 @@ class Remembers(nn.Module):
 
     def forward(self, x):
         """(B, n, D) -> (B, n, D)."""
-        context, self.cache = self.attention(x, self.cache)
-        return usable(context, x.shape)
+        found = self.attention(x, self.cache)
+        if not isinstance(found, tuple | list) or len(found) != 2:
+            raise Unusable("did not return two results: context vectors and a cache")
+        self.cache = found[1]
+        return usable(found[0], x.shape)
 
 
 def cached(story, m):
     """Attention that remembers keys and values, inside the model of stage 15."""
     gpt = gpt_of(story, story.modules["15_tiny_gpt"])
     for layer, block in enumerate(gpt.blocks):
-        attention = m.CachedMultiHeadAttention(story.D, story.D, story.H)
-        block.att = Remembers(loaded(attention, story.part(f"blocks.{layer}.att.")))
+        size, part = (story.D, story.D, story.H), story.part(f"blocks.{layer}.att.")
+        block.att = Remembers(made(story, m, "CachedMultiHeadAttention", size, part))
 
     def model(ids, first):
         for block in gpt.blocks:
@@ -312,11 +359,13 @@ def grouped(story, m):
     """Attention with as many key heads as query heads, inside the model of stage 15."""
     gpt = gpt_of(story, story.modules["15_tiny_gpt"])
     for layer, block in enumerate(gpt.blocks):
-        attention = m.GroupedQueryAttention(story.D, story.D, story.L, story.H, story.H)
-        block.att = loaded(attention, story.part(f"blocks.{layer}.att."))
+        size, part = (
+            (story.D, story.D, story.L, story.H, story.H),
+            story.part(f"blocks.{layer}.att."),
+        )
+        block.att = made(story, m, "GroupedQueryAttention", size, part)
         block.att.register_forward_hook(lambda _, given, result: usable(result, given[0].shape))
-    story.remembers = False
-    story.fill("GroupedQueryAttention", model=lambda ids, first: gpt(ids[None])[0, first:])
+    of_ids(story, "GroupedQueryAttention", gpt)
 
 
 class Tiled(nn.Module):
@@ -339,5 +388,5 @@ def tiles(story, m):
     gpt = gpt_of(story, story.modules["15_tiny_gpt"])
     for block in gpt.blocks:
         block.att = Tiled(block.att, story, m)
-    story.remembers, story.length = False, 80
-    story.fill("tiled_attention", model=lambda ids, first: gpt(ids[None])[0, first:])
+    story.length = 80
+    of_ids(story, "tiled_attention", gpt)

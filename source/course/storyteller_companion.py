@@ -88,7 +88,7 @@ class Companion:
         parts = [*before, [says.format(**numbers), prompt + cut(text)]]
         parts += [[then.format(**numbers), ""]] if then else []
         if not is_own and not story.replaced:
-            parts.append([difference(None if heat else where, loss, own_loss), ""])
+            parts.append([difference(heat, where, loss, own_loss), ""])
         return parts, is_own
 
     def _replaced(self):
@@ -190,13 +190,17 @@ def fill(story, stage, glue, module) -> str:
     return ""
 
 
-def difference(where: int | None, loss: float, own_loss: float) -> str:
+def difference(heat: float, where: int | None, loss: float, own_loss: float) -> str:
     """Return in which way a text or the loss of reading is not the course's."""
-    reads = (
-        f"reading held-out stories, its loss is {loss:.2f}, and with the course's {own_loss:.2f}"
-    )
-    if where is None:
+    pairs = [(f"{loss:.{digits}f}", f"{own_loss:.{digits}f}") for digits in (2, 3, 4)]
+    ours, theirs = next((pair for pair in pairs if pair[0] != pair[1]), pairs[0])
+    reads = f"reading held-out stories, its loss is {ours}, and with the course's code {theirs}"
+    if abs(loss - own_loss) < SAME:
+        reads = f"reading held-out stories, its loss is that of the course's code, {theirs}"
+    if heat:  # each drawn text differs
         return f"{reads[:1].upper()}{reads[1:]}."
+    if where is None:
+        return f"The text is also the course's, but {reads}."
     return f"With the course's code the text differs from character {where + 1} on; {reads}."
 
 

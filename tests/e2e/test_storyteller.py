@@ -213,6 +213,16 @@ def test_a_choice_that_is_nearly_a_tie_blames_nobody(
     assert drawn["is_own"]
 
 
+def test_a_small_difference_is_not_printed_as_two_equal_numbers():
+    """A wrong divisor of the variance changes the third digit only, and no character."""
+    module = modules_in(SHARED, "storyteller_companion")
+    small, none = (module.difference(0.0, None, 0.2843, other) for other in (0.2836, 0.28430001))
+
+    assert small.startswith("The text is also the course's, but")
+    assert "0.2843, and with the course's code 0.2836" in small
+    assert "that of the course's code, 0.28" in none
+
+
 def test_the_exercise_that_runs_is_named(companion: Any):
     """The kit asks for it if the code does not end."""
     running = []
