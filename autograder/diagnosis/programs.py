@@ -148,6 +148,13 @@ class Programs:
         It is asked no further after the first answer that a few numbers show to be different.
         """
         self._asked = None
+        try:
+            return self._shows(key, solved, seen)
+        finally:
+            if self._asked and (channel := self._channels[key]):
+                channel.forget()
+
+    def _shows(self, key: Key, solved: SolvedCheck, seen: Sought) -> Agreement:
         compared = [
             place for place, (verb, _) in enumerate(seen.answers) if verb not in UNCOMPARED_VERBS
         ]
@@ -192,6 +199,8 @@ class Programs:
         if found is None:
             channel = self.channel(key)
             found = run(check, channel) if channel else Observation((), None)
+            if channel:
+                channel.forget()
             self._runs[key, check.nodeid] = found
         return found
 

@@ -167,8 +167,7 @@ class RequestExecutor:
         Keyword arguments follow the positional ones. Exceptions of the code are not caught.
         """
         if request.fresh:
-            self._objects.clear()
-            self.names.clear()
+            self.forget()
         args = [decode(value, self.find, arrays=True) for value in request.args]
         kwargs = {
             key: decode(value, self.find, arrays=True) for key, value in request.kwargs.items()
@@ -251,6 +250,11 @@ class RequestExecutor:
                 if len(problems) < MAX_PROBLEMS:
                     problems.append(self._problems.describe_statement(failure, label))
         return problems
+
+    def forget(self) -> None:
+        """Drop the modules that the last check created, and the names of functions that ran."""
+        self._objects.clear()
+        self.names.clear()
 
     def _keep(self, module: nn.Module) -> int:
         self._objects.append(module)

@@ -90,6 +90,10 @@ class LocalChannel:
         """The source of the module."""
         return self._source()
 
+    def forget(self) -> None:
+        """Drop the modules that the last check created: many programs wait for their next check."""
+        self._executor.forget()
+
     @functools.cached_property
     def definitions(self) -> tuple[Definition, ...]:
         """The definitions in the source, and the names that they use."""

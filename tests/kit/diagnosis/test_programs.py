@@ -105,6 +105,28 @@ def test_the_answers_of_a_forgotten_pair_are_kept(programs: Programs, solved: So
     assert pair not in programs._channels
 
 
+def builds_heads(student: Student) -> None:
+    """Build a module and let it attend."""
+    expect(student.new("Causal", d_in=4, d_out=4, dropout=0.0)(QUERIES).shape, (3, 4))
+
+
+def test_programs_that_wait_for_the_next_check_hold_no_modules(grader: Grader):
+    """A class needs the memory of one program's modules, however many programs are asked."""
+    of_heads = Programs(StageMistakes(grader.stage, {}), "Causal", grader.solution)
+    item = item_of("Causal", builds_heads)
+    channel = RecordingChannel(grader.solution)
+    observation = grader.run(item, channel)
+    solved = SolvedCheck(item.nodeid, channel.exchanges, observation)
+    shown, ran = ((number_of(of_heads, kind),) for kind in ("scale_missing", "softmax_axis"))
+
+    of_heads.shows(shown, solved, sought(observation))
+    of_heads.run(ran, item, grader.run)
+
+    held = [of_heads._channels[key]._executor._objects for key in (shown, ran)]
+    assert held == [[], []]
+    assert of_heads.answer(shown, solved, 1) is not None
+
+
 def test_the_solution_stays_as_it_is(grader: Grader, programs: Programs):
     """A program has its own definitions, so the solution stays as it is."""
     programs.run((number_of(programs, "softmax_axis"),), ITEM, grader.run)
