@@ -198,6 +198,8 @@ def cross_heads(story, m):
         T = len(x)
         lengths, n = list(range(first + 1, T + 1)), T - first
         written = mask_of(story, "padding_mask", (n, T), lambda: m.padding_mask(lengths, T))
+        if written.dtype != torch.bool:
+            raise Unusable("returned numbers, not torch.bool")
         args = x[first:, None], x.expand(n, -1, -1), written
         return story.call("head", name, (n, 1, story.d), own[layer, h], *args)[:, 0]
 

@@ -356,6 +356,15 @@ def test_a_mask_that_hides_a_row_is_blamed_and_not_its_class(stage: str, name: s
     assert filled.story.filled["head"][0] == name
 
 
+def test_a_mask_of_numbers_is_blamed_and_not_its_class(companion: Any):
+    """The class may negate the mask, which only works for True and False."""
+    own = solution("08_cross_attention").padding_mask
+    filled = fill(companion, "08_cross_attention", padding_mask=lambda *args: own(*args).float())
+    [note] = filled.show(start="Ben ")["notes"]
+
+    assert note.startswith("Your `padding_mask` returned numbers, not torch.bool")
+
+
 def test_an_unknown_character_is_refused_by_name(companion: Any):
     """The stories have no digits."""
     with pytest.raises(ValueError, match="no character '7'"):
