@@ -53,6 +53,8 @@ class Companion:
             parts = self._teach(prompt, teach)
             own = Companion(self.folder)._teach(prompt, teach) if self.fills else parts  # noqa: SLF001  # same class
             is_own = [text for _, text in parts] == [text for _, text in own]
+            if not is_own and not self.story.replaced:
+                parts.append(["The course's code, with the same steps, leads to other texts.", ""])
         else:
             parts, is_own = self._write(prompt, **shown)
         notes = [f"{what}, so the course's own code took its place" for what in self._replaced()]
@@ -126,8 +128,10 @@ class Companion:
         whose = "Your `train`" if "train" in used else "The course's code"
         if {"backward", "loss_backward"} <= used:
             whose += ", with the gradients that your code computes,"
-        taught = "taught it your sentence," if sentence in one else "read your sentence"
-        says = f"{whose} has {taught} in {ALONE} steps at a rate of {ALONE_RATE}:"
+        did = (
+            "has taught it your sentence, in" if sentence in one else "was given your sentence for"
+        )
+        says = f"{whose} {did} {ALONE} steps at a rate of {ALONE_RATE}:"
         reads = "Its loss of reading stories"
         if lost > before + FAR:
             reads = "It forgot the stories: its loss of reading them"
@@ -156,7 +160,7 @@ class Companion:
             slots = {name: one for name, one in story.filled.items() if name not in story.replaced}
             model = Teachable(story, slots, [targets for _, targets in batches])
             mine = [name for name in slots if name in {"train", "backward", "loss_backward"}]
-            slot, problem = (mine or [""])[-1], "led to numbers that are not finite"
+            slot, problem = (mine or [""])[-1], ""
             try:
                 story.running = "train" if "train" in slots else ""
                 slots.get("train", (descend,))[-1](model, batches, rate)
@@ -165,11 +169,12 @@ class Companion:
             except (Exception, SystemExit) as error:  # noqa: BLE001  # the learner's code may raise anything
                 slot, problem = "train" if "train" in slots else slot, raised(error)
             else:
-                if all(one.isfinite().all() for one in model.values):
-                    return {
-                        name: one.detach()
-                        for name, one in zip(model.names, model.values, strict=False)
-                    }
+                found = [one.detach() for one in model.values]
+                shapes = [one.shape for one in story.weights.values()]
+                problem = next(filter(None, map(unusable, found, shapes)), "")
+                if not problem:
+                    return dict(zip(model.names, found, strict=False))
+                problem = problem.replace("returned", "led to weights with")
             finally:
                 story.running = ""
             if not mine:

@@ -240,10 +240,27 @@ def test_the_exercise_that_runs_is_named(companion: Any):
 def test_a_training_that_teaches_nothing_is_not_said_to_teach(companion: Any):
     """The loss of the stories does not rise, either."""
     filled = fill(companion, "11_learning_to_attend", train=lambda *_: [])
-    (one, _), (two, _) = filled.show(start="My ", teach="My cat sleeps on the book.")["parts"]
+    shown = filled.show(start="My ", teach="My cat sleeps on the book.")["parts"]
+    one, two, three = (says for says, _ in shown)
 
-    assert one.startswith("Your `train` has read your sentence in 10 steps")
+    assert one.startswith("Your `train` was given your sentence for 10 steps")
     assert two.startswith("Its loss of reading stories went from")
+    assert three == "The course's code, with the same steps, leads to other texts."
+
+
+def test_a_training_that_changes_shapes_is_replaced(companion: Any):
+    """The weights would not fit into the storyteller."""
+
+    def cut(model: torch.nn.Module, *_: object) -> list[float]:
+        for one in model.parameters():
+            one.data = one.data[..., :-1]
+        return []
+
+    filled = fill(companion, "11_learning_to_attend", train=cut)
+    shown = filled.show(start="My ", teach="My cat sleeps on the book.")
+
+    assert shown["parts"][0][0].startswith("The course's code has taught it")
+    assert "`train` led to weights with the shape (48, 55), not (48, 56)" in shown["notes"][0]
 
 
 def test_wrong_numbers_of_the_right_form_are_never_replaced(companion: Any):
