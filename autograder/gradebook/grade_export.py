@@ -1,7 +1,7 @@
 """Reads the grade table from nbgrader's database, for ``nbgrader export`` and other exports."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -98,6 +98,9 @@ def grade_table_of_gradebook(book: Gradebook, course: Course, setup: NbgraderSet
     cells = _cells(book)
     titles = {stage.name: stage.title for stage in course.stages}
     names = [item.name for item in book.db.query(Assignment)]
+    limits: dict[str, dict[str, float]] = defaultdict(dict)  # by stage and cell
+    for cell in cells.values():
+        limits[cell.stage][cell.name] = cell.max_points
     order = sorted(names, key=lambda name: (name not in titles, name))
     comments = _comments(book)
     grades, ungraded, remarks = _grades(book, cells)
@@ -109,18 +112,15 @@ def grade_table_of_gradebook(book: Gradebook, course: Course, setup: NbgraderSet
             if row.late_submission_penalty is not None:
                 set_late_penalty(row, setup.late)
         penalty = sum(item.late_submission_penalty or 0.0 for item in submission.notebooks)
-        score = _score(
-            {cell.name: cell.max_points for cell in cells.values() if cell.stage == stage},
-            grades[submission.id],
-            penalty,
-            submission,
-            comments[submission.id],
-        )
+        given, said = grades[submission.id], comments[submission.id]
+        score = _score(limits[stage], given, penalty, submission, said)
         is_ungraded = submission.id in ungraded
         scores[submission.student_id][stage] = replace(score, is_ungraded=is_ungraded)
     book.db.commit()
     return GradeTable(
-        stages=tuple(_column(name, titles.get(name, name), cells.values()) for name in order),
+        stages=tuple(
+            StageColumn(name, titles.get(name, name), add(limits[name].values())) for name in order
+        ),
         rows=tuple(
             StudentGrades(
                 student=student.id,
@@ -228,10 +228,6 @@ def _score(
         duedate=_text(submission.assignment.duedate),
         extended=_text(submission.duedate) if submission.extension else "",
     )
-
-
-def _column(name: str, title: str, cells: Iterable[_GradedCell]) -> StageColumn:
-    return StageColumn(name, title, add(cell.max_points for cell in cells if cell.stage == name))
 
 
 def _text(value: Any) -> str:

@@ -69,7 +69,9 @@ class Journal:
         try:
             with replacing_file(self.file) as draft, draft.open("wb") as stream:
                 stream.write(_HEAD)
-                places = [place for one, place in self.results() if _key(one) not in keys]
+                places = [
+                    place for one, place in self.results() if (one.student, one.stage) not in keys
+                ]
                 stream.writelines(text.removesuffix(b"\n") + b"\n" for text in self.read(places))
         except OSError as error:
             raise UsageError(f"{self.file} can't be written: {error.strerror}.") from error
@@ -142,10 +144,6 @@ class Journal:
             return begin, begin + len(line)
         self._unwritten.append(line)
         return _IN_MEMORY + len(self._unwritten) - 1, _IN_MEMORY + len(self._unwritten)
-
-
-def _key(result: SubmissionResult) -> tuple[str, str]:
-    return result.student, result.stage
 
 
 def journal_of(record: Path) -> Path:

@@ -125,7 +125,8 @@ class CollectedSuites:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Store the items instead of running them."""
         self.items = session.items
-        files = [one for one in session.config.pluginmanager.get_plugins() if _is_module(one)]
+        plugins = session.config.pluginmanager.get_plugins()
+        files = [one for one in plugins if isinstance(one, ModuleType)]
         for item in session.items:
             used = set(getattr(item, "fixturenames", ()))
             module = getattr(item, "module", None)
@@ -169,10 +170,6 @@ def _call(check: Callable[..., object], values: Mapping[str, object]) -> None:
 @cache
 def _arguments(check: Callable[..., object]) -> tuple[str, ...]:
     return tuple(inspect.signature(check).parameters)
-
-
-def _is_module(plugin: object) -> bool:
-    return isinstance(plugin, ModuleType)
 
 
 def require_all_checks(stage: Stage, points: float) -> None:

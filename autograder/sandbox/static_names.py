@@ -364,13 +364,11 @@ def _odd_word(name: str, own: Collection[str] = ()) -> str:
     if parts[:2] == ["sys", "modules"]:
         return "sys.modules"
     found = (part for part in parts if part in _ODD_PARTS)
-    if odd := next(found, "") or next(filter(_is_special, parts[1:]), ""):
+    dunder = (part for part in parts[1:] if part.startswith("__") and part.endswith("__"))
+    special = (part for part in dunder if part not in _USUAL_SPECIAL)
+    if odd := next(found, "") or next(special, ""):
         return odd
     if parts[0] in _USUAL and parts[0] not in own:
         return unusual(name.partition(f".{COMPUTED}")[0])
     odd = next((part for part in parts[1:] if part in _ODD_ATTRIBUTES), "")
     return "" if parts[0] == "self" else odd
-
-
-def _is_special(part: str) -> bool:
-    return part.startswith("__") and part.endswith("__") and part not in _USUAL_SPECIAL

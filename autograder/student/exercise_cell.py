@@ -311,13 +311,10 @@ def _with_docstring(text: str, taken: list[CellStatement]) -> str:
 
 
 def _taken(taken: list[CellStatement], label: str) -> Iterator[str]:
-    names = [name for one in taken for name in _listed(one)]
+    listed = (DOCSTRING if one.is_docstring else one.names for one in taken)
+    names = [name for each in listed for name in sorted(each)]
     if names:
         yield f"updated {label} where you have not begun: {', '.join(names)}"
-
-
-def _listed(one: CellStatement) -> list[str]:
-    return sorted(DOCSTRING if one.is_docstring else one.names)
 
 
 def _kept(

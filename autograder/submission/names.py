@@ -167,7 +167,7 @@ def _latest(files: Iterable[SubmittedFile], suffix: str) -> list[SubmittedFile]:
 def _find_named(files: Sequence[SubmittedFile], stems: Iterable[str]) -> SubmittedFile | None:
     loose = [file for file in files if not file.packed]
     for batch in (loose, files):  # a packed file is assumed to be an older copy
-        for is_match in (_is_exact, _is_copy):
+        for is_match in (lambda path, stem: path.stem == stem, _is_copy):
             for stem in stems:
                 if matching := [file for file in batch if is_match(file.path, stem)]:
                     return _newest(min(matching, key=_by_depth), files)
@@ -227,10 +227,6 @@ def _stems(stage: Stage) -> dict[str, tuple[str, ...]]:
     number = stage.name.partition("_")[0]
     numbers = (number,) if number.isdecimal() else ()
     return {MODULE: (stage.module,), NOTEBOOK: (stage.module, stage.name, *numbers)}
-
-
-def _is_exact(path: PurePosixPath, stem: str) -> bool:
-    return path.stem == stem
 
 
 def _is_copy(path: PurePosixPath, stem: str) -> bool:
