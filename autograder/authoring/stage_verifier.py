@@ -146,12 +146,9 @@ class StageVerifier:
         result = self._grade(item.id, item.module(self._solution).encode(), item.exercise)
         found = [check.diagnosis for check in _checks(result) if check.diagnosis]
         names = {name for one in found for name in one.misconceptions}
-        if item.id not in names and names.isdisjoint(self._names_of_copies()):
+        copies = {one.id for one in misconceptions.known_in(self._stage) if one not in self._bank}
+        if names.isdisjoint({item.id, *copies}):
             yield from _wrong_names(item, names)
-
-    def _names_of_copies(self) -> set[str]:
-        known = misconceptions.known_in(self._stage)
-        return {one.id for one in known} - {one.id for one in self._bank}
 
     def smallest_margins(self) -> Iterator[Margin]:
         """Yield the smallest distance of correct code from each bound, in the full proof."""

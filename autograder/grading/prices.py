@@ -168,20 +168,15 @@ def with_evidence(
         if result.outcome is Outcome.PASSED
         and (reason := missing_evidence(check.spec.rules, needed, answers.get(check.name, ())))
     }
+    broken = {"outcome": Outcome.FAILED, "status": Status.FORBIDDEN, "points": 0.0}
     changed = (
-        _without_evidence(result, unseen[result.name]) if result.name in unseen else result
-        for result in results
+        replace(one, **broken, message=unseen[one.name]) if one.name in unseen else one
+        for one in results
     )
     doubts = (
         f"{text} An instructor should read {checks[0].spec.exercise}." for text in unseen.values()
     )
     return tuple(changed), tuple(dict.fromkeys(doubts))
-
-
-def _without_evidence(result: CheckResult, message: str) -> CheckResult:
-    return replace(
-        result, outcome=Outcome.FAILED, status=Status.FORBIDDEN, points=0.0, message=message
-    )
 
 
 def breaks_point(

@@ -43,7 +43,8 @@ def collected_suites(
     """
     found, printed = CollectedSuites(context), StringIO()
     if public:  # all have one name, and their files may have changed
-        _forget(PUBLIC_SUITE.removesuffix(".py"))
+        for name in [one for one in sys.modules if one.endswith(PUBLIC_SUITE.removesuffix(".py"))]:
+            del sys.modules[name]
     for suite in suites:
         if not suite.is_file():
             raise CourseError(f"The suites can't be collected. {suite} is missing.")
@@ -154,12 +155,6 @@ class CollectedSuites:
             outcome = "failed"
             self._errors.append(call.excinfo.value)
         return pytest.TestReport(item.nodeid, item.location, {}, outcome, None, call.when)
-
-
-def _forget(suite: str) -> None:
-    """Forget the imported modules named *suite*."""
-    for name in [name for name in sys.modules if name.endswith(suite)]:
-        del sys.modules[name]
 
 
 def _call(check: Callable[..., object], values: Mapping[str, object]) -> None:

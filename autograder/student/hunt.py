@@ -175,12 +175,10 @@ class Hunt:
             state.is_seen = True
             self._save()
             return Report([*parts, *self._task()])
-        return Report([*parts, *self._question(state)], asks=True)
-
-    def _question(self, state: HuntState) -> Iterator[RenderableType]:
-        yield Text("How does the picture of this module differ from yours?", style="bold")
+        parts.append(Text("How does the picture of this module differ from yours?", style="bold"))
         for number, index in enumerate(state.choices, start=1):
-            yield Text(f"  {number}  {self._claims[index].sentence}")
+            parts.append(Text(f"  {number}  {self._claims[index].sentence}"))
+        return Report(parts, asks=True)
 
     def _objection(self, state: HuntState, answer: int) -> str:
         """Return the reason why *answer* is wrong; empty if it is right."""
