@@ -1,6 +1,7 @@
 """Defines the commands that run a course's code; all of them import torch."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -83,7 +84,10 @@ def doctor(*, course_folder: options.CourseOption = None) -> None:
     Without a course, only test whether checks run on this machine.
     """
     healthy = True
-    course = _course_here() if course_folder is None else load(course_folder)
+    root = course_folder
+    with suppress(CourseError):
+        root = root or find_root(Path.cwd())
+    course = load(root) if root else None
     findings = ((found.good, found.text) for found in examining.examine(course))
     for good, text in chain(findings, _gradebook(course)):
         typer.echo(f"{'✓' if good else '✗'} {text}")
@@ -140,11 +144,3 @@ def _gradebook(course: Course | None) -> Iterator[tuple[bool, str]]:
         yield inputs.open_gradebook(course).finding()
     except UsageError as error:
         yield False, str(error)
-
-
-def _course_here() -> Course | None:
-    try:
-        root = find_root(Path.cwd())
-    except CourseError:
-        return None
-    return load(root)

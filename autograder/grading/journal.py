@@ -121,7 +121,13 @@ class Journal:
 
     def _opened(self) -> FileIO:
         """Open the file for this run alone; raise ``UsageError`` if another run has it."""
-        stream = _open(self.file) if self.file else _temporary()
+        try:  # without a buffer; a temporary file is deleted when it is closed
+            stream = FileIO(self.file, "a+") if self.file else TemporaryFile(buffering=0)  # noqa: SIM115  # `__exit__` closes it
+        except OSError as error:
+            place = self.file or gettempdir()
+            raise UsageError(
+                f"Nothing was graded because {place} can't be written: {error.strerror}."
+            ) from error
         if not lock(stream.fileno()):
             stream.close()
             raise UsageError(
@@ -244,21 +250,3 @@ class _Found:
 
     def _set(self, index: int, place: Place) -> None:
         self._edges[2 * index], self._edges[2 * index + 1] = place
-
-
-def _open(file: Path) -> FileIO:
-    """Open *file* to read and append without a buffer; raise ``UsageError`` if that fails."""
-    try:
-        return FileIO(file, "a+")
-    except OSError as error:
-        msg = f"Nothing was graded because {file} can't be written: {error.strerror}."
-        raise UsageError(msg) from error
-
-
-def _temporary() -> FileIO:
-    """Open a file that is deleted when it is closed; raise ``UsageError`` if that fails."""
-    try:
-        return TemporaryFile(buffering=0)
-    except OSError as error:
-        msg = f"Nothing was graded because {gettempdir()} can't be written: {error.strerror}."
-        raise UsageError(msg) from error

@@ -172,7 +172,8 @@ class Encoder:
         """Encode an integer, a text or bytes; one that is too long becomes an ``OpaqueValue``."""
         if isinstance(thing, int):
             return _integer(thing)
-        if isinstance(thing, str) and _is_plain_text(thing):
+        is_short = len(thing) <= protocol.MAX_TEXT
+        if isinstance(thing, str) and is_short and not _SURROGATE.search(thing):
             return thing
         data = b""
         if len(thing) <= self._remaining_bytes:  # otherwise it would take time to encode it
@@ -199,10 +200,6 @@ class Encoder:
                 return protocol.SetValue(tuple(items), constant=type(thing) is frozenset)
         kind = type(thing)
         return OpaqueValue(f"{kind.__module__}.{kind.__qualname__}".removeprefix("builtins.")[:120])
-
-
-def _is_plain_text(text: str) -> bool:
-    return len(text) <= protocol.MAX_TEXT and not _SURROGATE.search(text)
 
 
 def _integer(number: int) -> Value:
