@@ -263,7 +263,8 @@ def curves(
             if y is None:
                 continue
             last = [float(one) for one in y]
-            (line,) = axis.plot(list(x), last, style, color=f"C{number}", markersize=5)
+            size = 5 if number else 8  # the first curve is seen below one that covers it
+            (line,) = axis.plot(list(x), last, style, color=f"C{number}", markersize=size)
             line.set_marker(MARKERS[number % len(MARKERS)])
             line.set_markevery(max(1, len(last) // 10))
             ends[f"{SIGNS[number % len(SIGNS)]} {name}"] = (last[-1], f"C{number}")

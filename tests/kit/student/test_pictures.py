@@ -248,6 +248,14 @@ def test_curves_differ_without_colour():
     assert figure.legends == []
 
 
+def test_a_curve_below_another_is_still_seen():
+    """The markers of the first curve are larger than those that cover them."""
+    same = [1, 2], [3.0, 1.0]
+    first, second = curves("both", {"theory": same, "measured": same}).axes[0].lines
+
+    assert first.get_markersize() > second.get_markersize()
+
+
 def test_held_out_curves_are_dashed():
     """The curve of held-out text has the colour of its model, and a legend names both styles."""
     figure = curves("both", {"GPT": ([1, 2], [3.0, 1.0], [3.0, 2.0]), "old": ([1], None, [2.0])})
