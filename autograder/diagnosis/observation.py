@@ -93,7 +93,8 @@ class Failure(NamedTuple):
 class Submitted(NamedTuple):
     """The failed and passed checks of one exercise of a submission, and the student's source.
 
-    *right* are the other exercises that passed every check.
+    *right* are the other exercises that passed every check, and *wrong* those that it uses and that
+    did not.
     """
 
     exercise: str
@@ -101,6 +102,7 @@ class Submitted(NamedTuple):
     passed: Sequence[pytest.Item]
     code: StudentCode
     right: Collection[str] = ()
+    wrong: Collection[str] = ()
 
 
 class Match(Enum):

@@ -85,7 +85,12 @@ class RecordedSource:
         return self._mistakes[number]
 
     def explain(self, submission: Submitted, *, complete: bool = False) -> Explanation:
-        """Find the mistake that best explains the failures of *submission*."""
+        """Find the mistake that best explains the failures of *submission*.
+
+        There is none if it uses an exercise that is wrong, whose mistake may be all that shows.
+        """
+        if submission.wrong:
+            return Explanation({})
         evidence = RecordedEvidence(self, submission)
         ranking = Ranking(evidence, Consent.of(submission, self.contract))
         return ranking.explanation(complete=complete)

@@ -126,6 +126,11 @@ class StudentCode:
             self._written[exercise] = WrittenCode(list(self._reached(exercise)))
         return self._written[exercise]
 
+    def uses(self, exercise: str) -> frozenset[str]:
+        """Return the other exercises that *exercise* uses."""
+        used = {each.id for each in self.written(exercise).of(ast.Name)}
+        return self._exercises & used - {exercise}
+
     def _reached(self, exercise: str) -> Iterator[Definition]:
         """Yield the last definition of *exercise*, and those of the helpers that it uses."""
         waiting, known = [exercise], {exercise} | self._exercises

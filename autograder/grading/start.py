@@ -31,6 +31,8 @@ class Start:
     def submitted(self, graded: Graded) -> Submitted:
         """Return the evidence about an exercise; a check may pass with right neighbours."""
         failed = self.failures[graded.exercise]
+        needs = {need for check in graded.checks for need in check.spec.needs}
+        used = needs | self.code.uses(graded.exercise)
         pairs = zip(graded.checks, graded.results, strict=True)
         right = [check for check, result in pairs if graded.holds(result)]
         return Submitted(
@@ -39,6 +41,7 @@ class Start:
             passed=[check.item for check in right if check not in self.uncompared],
             code=self.code,
             right=self.right,
+            wrong=[name for name in used if self.failures.get(name)],
         )
 
 

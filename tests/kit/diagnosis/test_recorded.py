@@ -69,6 +69,24 @@ def test_fingerprints_and_code_name_the_same_misconception(course: Course):
     assert sum(bool(code) for code, _ in said) > 10
 
 
+def test_nothing_is_named_in_an_exercise_that_uses_a_wrong_one(course: Course):
+    """The mistake of the other exercise may be all that shows; there is no second run here."""
+    stage = course.stage("16")
+    mistake = next(
+        one for one in misconceptions.read(stage.misconceptions) if one.exercise == "decode"
+    )
+    text, solution = stage.solution.read_text("utf-8"), solution_channel(stage.solution)
+    code, source = channel_of(mistake, text, solution), recorded_source(stage)
+    with open_suites(course, [stage], public=True) as runner:
+        checks = [one for one in runner.checks(stage.name) if one.spec.exercise == "decode"]
+        seen = [Failure(check.item, runner.run(check.item, code)) for check in checks]
+    failures = [one for one in seen if one.observation.error is not None]
+    alone = submitted(stage, "decode", failures, [], code)
+
+    assert diagnose(source, alone).diagnoses
+    assert not diagnose(source, alone._replace(wrong=["attend_with_cache"])).diagnoses
+
+
 @pytest.mark.slow
 def test_fingerprints_and_code_name_the_same_kind(course: Course):
     """Both sources give each program with a kind of mistake the same name, even if it raises.
