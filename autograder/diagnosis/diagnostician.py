@@ -1,5 +1,6 @@
 """Names the mistakes in a submission."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
@@ -20,7 +21,8 @@ from autograder.suite.checks import CollectedCheck
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.limits import rarely_collected, ticking
 
-STEP = "intermediate_step"  # a pattern
+# Patterns of the right values, which wrong ones may show by chance in a check with equal sizes.
+BY_CHANCE = {"constant_factor", "intermediate_step", "rows_shifted"}
 
 
 class Source(Protocol):
@@ -117,13 +119,10 @@ def diagnose(source: Source, submission: Submitted) -> Diagnosed:
 
 
 def _without_chance(diagnoses: Mapping[str, Diagnosis], failed: int) -> Mapping[str, Diagnosis]:
-    """Drop an intermediate step that is the result in few checks: with some sizes, steps agree.
-
-    Code that returns an intermediate step does so in every call.
-    """
-    steps = [name for name, one in diagnoses.items() if one.misconception == STEP]
-    return (
-        diagnoses
-        if 2 * len(steps) >= failed
-        else {name: one for name, one in diagnoses.items() if name not in steps}
-    )
+    """Drop a pattern that few of the failed checks show, because the others refute it."""
+    counts = Counter(one.misconception for one in diagnoses.values())
+    return {
+        name: one
+        for name, one in diagnoses.items()
+        if one.misconception not in BY_CHANCE or 2 * counts[one.misconception] >= failed
+    }

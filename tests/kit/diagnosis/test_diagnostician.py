@@ -299,10 +299,11 @@ def test_any_answer_can_be_diagnosed(make_grader, answer: str):
 
 
 class Describes:
-    """Describes the failures with these names as an intermediate step, and explains none."""
+    """Describes the failures with these names by one pattern, and explains none."""
 
-    def __init__(self, names: set[str]) -> None:
+    def __init__(self, names: set[str], pattern: str) -> None:
         self._names = names
+        self._pattern = pattern
 
     def contract(self, _exercise: str) -> Contract:
         """Return a stub without arguments."""
@@ -316,15 +317,16 @@ class Describes:
         """Describe some failures."""
         if failure.item.name not in self._names:
             return None
-        return Diagnosis(misconception="intermediate_step", explanation="It is a step.", hint="")
+        return Diagnosis(misconception=self._pattern, explanation="It is a step.", hint="")
 
 
+@pytest.mark.parametrize("pattern", ["intermediate_step", "rows_shifted"])
 @pytest.mark.parametrize("described", [1, 2, 3])
-def test_an_intermediate_step_in_few_checks_is_chance(described: int):
+def test_a_pattern_in_few_checks_is_chance(described: int, pattern: str):
     """Code that returns an intermediate step does so in every call, so in most failed checks."""
     items = [SimpleNamespace(name=f"check_{number}") for number in range(4)]
     failures = [Failure(item, Observation((), AssertionError())) for item in items]
-    source = Describes({item.name for item in items[:described]})
+    source = Describes({item.name for item in items[:described]}, pattern)
     found = diagnose(source, Submitted("double", failures, [], StudentCode((), ())))
 
     assert len(found.diagnoses) == (described if described >= 2 else 0)
