@@ -16,14 +16,7 @@ from torch import Tensor
 from autograder.diagnosis.answers import MIN_ENTRIES, form_of, has_form, in_order, same_answers
 from autograder.diagnosis.observation import Observation
 from autograder.diagnosis.programs import ALL, Programs, SolvedCheck
-from autograder.diagnosis.ranking import (
-    MAX_SCREENS,
-    Candidate,
-    CheckEnd,
-    FailedCheck,
-    Key,
-    Ranking,
-)
+from autograder.diagnosis.ranking import MAX_SCREENS, Candidate, CheckEnd, FailedCheck, Key, Ranking
 from autograder.suite.checks import Layer
 from autograder.suite.noise import APART, Agreement
 
@@ -262,14 +255,17 @@ class PairSearch:
         return [one for one in layers if one[0] in EXACT][:MAX_SIEVES]
 
     def _nearly_complete(self, found: Sequence[Candidate]) -> list[Candidate]:
-        """Return the pairs that explain most answers, if these are nearly all answers."""
-        checked = self._ranking.checked.items()
-        alone = (len(one.explained) for key, one in checked if len(key) == 1)
-        wrong = len(self._ranking.wrong)
-        least = max(LEAST, NEARLY * wrong, max(alone, default=0) + 1)
-        kept = [one for one in found if len(one.explained) >= least]
-        most = max((len(one.explained) for one in kept), default=0)
-        return [one for one in kept if len(one.explained) == most and self._ranking.passes(one)]
+        """Return the pairs that explain most answers, if these are nearly all answers.
+
+        Equal exceptions do not count: many mistakes raise them.
+        """
+        wrong = {check.name for check in self._ranking.wrong}
+        counts = {key: len(one.explained & wrong) for key, one in self._ranking.checked.items()}
+        alone = max((count for key, count in counts.items() if len(key) == 1), default=0)
+        least = max(LEAST, NEARLY * len(wrong), alone + 1)
+        most = max((counts[one.key] for one in found), default=0)
+        kept = [one for one in found if counts[one.key] == most >= least]
+        return [one for one in kept if self._ranking.passes(one)]
 
 
 def nearest(halves: Sequence[Half], change: Tensor) -> Iterator[tuple[Half, Half]]:
