@@ -206,6 +206,7 @@ def _bare_names(definition: Definition, code: StudentCode) -> Iterator[Sign]:
         inside = {each.arg for each in ast.walk(function) if isinstance(each, ast.arg)}
         names = [each for each in ast.walk(function) if isinstance(each, ast.Name)]
         inside |= {each.id for each in names if not isinstance(each.ctx, ast.Load)}
+        inside |= {each.name for each in ast.walk(function) if isinstance(each, Definition)}
         for each in (one for one in names if one.id not in known | inside):
             if name != CONSTRUCTOR and each.id in stored | given:
                 lost = "" if each.id in stored else ", and `__init__` does not store it"
