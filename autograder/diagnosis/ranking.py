@@ -13,9 +13,10 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum, auto
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from autograder.diagnosis.answers import effort, is_raised, is_specific, last_tells, refuses
+from autograder.diagnosis.consent import Consent
 from autograder.diagnosis.mistakes.kinds import SIZES
 from autograder.diagnosis.naming import (
     Mistake,
@@ -31,6 +32,7 @@ from autograder.suite.checks import Layer, WrongAnswer, layer_of
 
 MAX_SCREENS = 2  # every program is compared with so many wrong answers, the smallest first
 LEAST_SHARE = 0.3  # of the wrong answers; a mistake that explains fewer is not the cause
+ITERATION = "iteration"  # a word of the sentences about a loop that leaves out a round
 MAX_ROUNDS = 2  # mistakes that may be named, each for a part of the checks
 Key = tuple[int, ...]  # the numbers of the mistakes in a program
 
@@ -106,19 +108,6 @@ class Candidate(NamedTuple):
         return len(self.named), -len(self.undecided)
 
 
-class Consents(Protocol):
-    """Decides which mistakes may be named, and in which words (see ``consent.Consent``)."""
-
-    def refusal(self, mistake: Mistake, *, strict: bool = False) -> str:
-        """Return what the source lacks for the sentence about *mistake*, or ""."""
-
-    def is_elsewhere(self, mistake: Mistake) -> bool:
-        """Whether *mistake* is known from another exercise."""
-
-    def worded(self, mistake: Mistake) -> Mistake:
-        """Return *mistake* in the words of the exercise."""
-
-
 class Evidence(ABC):
     """The table of wrong programs for one submission of one exercise.
 
@@ -191,7 +180,7 @@ class Ranking:
     Mistakes are named only with the *consent* of the student's source.
     """
 
-    def __init__(self, evidence: Evidence, consent: Consents) -> None:
+    def __init__(self, evidence: Evidence, consent: Consent) -> None:
         self.evidence = evidence
         self._consent = consent
         self.refusals: dict[int, str] = {}  # of the mistakes that were considered
@@ -258,10 +247,8 @@ class Ranking:
         if key not in self.checked:
             matches = {check.name: self.evidence.match(key, check) for check in self.failed}
             kinds = (Match.YES, Match.TEXT_ONLY, Match.UNDECIDED)
-            names = (
-                frozenset(n for n, match in matches.items() if match is kind) for kind in kinds
-            )
-            self.checked[key] = Candidate(key, *names)
+            ends = (frozenset(n for n, one in matches.items() if one is kind) for kind in kinds)
+            self.checked[key] = Candidate(key, *ends)
         return self.checked[key]
 
     def passes(self, found: Candidate) -> bool:
@@ -290,9 +277,7 @@ class Ranking:
     def _by_source(self) -> Explanation:
         """Name the misconceptions that the source shows, in the checks that they fail."""
         shown = [key for key in self.evidence.written_keys() if self._is_seen(key)]
-        found = [
-            one for one in map(Candidate, shown, itertools.repeat(frozenset())) if self.passes(one)
-        ]
+        found = [one for key in shown if self.passes(one := Candidate(key, frozenset()))]
         diagnoses = {}
         for check in self.failed:
             here = [
@@ -448,12 +433,14 @@ class Ranking:
     def _is_by_chance(self, found: Candidate) -> bool:
         """Whether unexplained checks show that the agreement with *found* is a coincidence.
 
-        Two sizes may be equal in some checks, and documented numbers may agree by chance.
+        Two sizes may be equal in some checks, an iteration may do all that a later step does, and
+        documented numbers may agree by chance.
         """
-        left = [check for check in self.wrong if check.name not in found.explained]
+        left = [check.name for check in self.wrong if check.name not in found.explained]
         layers = {check.name: check.layer for check in self.failed}
-        a_size = self.evidence.mistake(found.key[0]).id in SIZES and bool(left)
-        return a_size or is_coincidence(found.explained, layers, [check.name for check in left])
+        mistake = self.evidence.mistake(found.key[0])
+        in_few = mistake.id in SIZES or ITERATION in mistake.explanation
+        return (in_few and bool(left)) or is_coincidence(found.explained, layers, left)
 
     def _foremost(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Return the best misconceptions, or the best kinds of mistake if there are none.

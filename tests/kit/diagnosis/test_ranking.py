@@ -37,11 +37,11 @@ class Consenting:
     def __init__(self, *refused: str) -> None:
         self._refused = refused
 
-    def refusal(self, mistake: Mistake, *, strict: bool = False) -> str:  # noqa: ARG002  # an argument of ``Consents``
+    def refusal(self, mistake: Mistake, *, strict: bool = False) -> str:  # noqa: ARG002  # an argument of ``Consent``
         """Return the name of a refused mistake."""
         return mistake.id if mistake.id in self._refused else ""
 
-    def is_elsewhere(self, mistake: Mistake) -> bool:  # noqa: ARG002  # an argument of ``Consents``
+    def is_elsewhere(self, mistake: Mistake) -> bool:  # noqa: ARG002  # an argument of ``Consent``
         """No mistake is known from another exercise."""
         return False
 
@@ -203,13 +203,14 @@ def test_documented_values_alone_name_nothing():
     assert names(Table([documented, wrong("c")], {"a": same(0)})) == {}
 
 
-def test_a_size_that_explains_only_some_answers_is_not_named():
-    """A wrong size must explain all answers, because in some checks two sizes are equal."""
-    some = Table([wrong("a"), wrong("b")], {"a": same(0)}, kinds=["scale_wrong_size"])
-    every = Table([wrong("a")], {"a": same(0)}, kinds=["scale_wrong_size"])
+@pytest.mark.parametrize("kind", ["scale_wrong_size", "no_first_iteration"])
+def test_what_special_inputs_show_must_explain_every_answer(kind: str):
+    """In some checks two sizes are equal, or an iteration does all that a later step does."""
+    some = Table([wrong("a"), wrong("b")], {"a": same(0)}, kinds=[kind])
+    every = Table([wrong("a")], {"a": same(0)}, kinds=[kind])
 
     assert names(some) == {}
-    assert names(every) == {"a": "scale_wrong_size"}
+    assert names(every) == {"a": kind}
 
 
 def test_answers_that_tell_little_name_no_kind():
