@@ -15,7 +15,9 @@ from autograder.diagnosis.answers import refuses
 from autograder.diagnosis.description import WrongAnswerPattern
 from autograder.diagnosis.patterns import Pattern
 from autograder.diagnosis.sentences import Sentence, TextEntry, read_entries, require_placeholders
+from autograder.results import Status
 from autograder.sandbox.faults import NotFinished, Raised
+from autograder.sandbox.protocol import Request
 
 
 class ErrorText(TextEntry, frozen=True):
@@ -52,6 +54,7 @@ class ErrorText(TextEntry, frozen=True):
         return self.pattern.match(error.text) if self.kind in {"", error.kind} else None
 
 
+MAX_NAMES = 8  # in one sentence
 REFUSED = WrongAnswerPattern.of("refuses_right_arguments")
 ENDLESS = WrongAnswerPattern.of("not_finished")
 COMPILER = WrongAnswerPattern.of("loads_compiler")
@@ -78,3 +81,15 @@ def explain_exception(error: BaseException | None) -> Pattern:
                 name, shown or row.sentence, row.question, public=row.sentence
             )
     return None
+
+
+def explain_missing(error: BaseException | None, request: Request, owner: str) -> Pattern:
+    """Describe code that lacks the parameters which *request* sets in the class *owner*."""
+    is_missing = getattr(error, "status", None) is Status.MISSING
+    names = list(request.kwargs)
+    if not (is_missing and names and str(error).startswith("There is no parameter ")):
+        return None
+    listed = f"{', '.join(names[:MAX_NAMES])}, …"
+    if len(names) <= MAX_NAMES:
+        listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+    return WrongAnswerPattern.of("other_parameters", what=owner, names=listed)

@@ -14,15 +14,11 @@ import torch
 from torch import Tensor
 
 from autograder.course import Stage
-from autograder.diagnosis import course_conventions, misconceptions, patterns
-from autograder.diagnosis.answers import (
-    refuses,
-    same_answers,
-    sought,
-)
+from autograder.diagnosis import misconceptions, patterns
+from autograder.diagnosis.answers import refuses, same_answers, sought
 from autograder.diagnosis.consent import Consent
 from autograder.diagnosis.contract import Contract
-from autograder.diagnosis.exceptions import explain_exception
+from autograder.diagnosis.exceptions import explain_exception, explain_missing
 from autograder.diagnosis.group_mistakes import mistakes_of
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.kinds import require_known
@@ -91,7 +87,7 @@ class LiveSource:
         self.misconceptions = tuple(known)
         self.tried: set[Tried] = set()  # programs that ran every failed check, or were refused
         self.lists_refusals = False  # for authors
-        self._run = run
+        self.run = run
         self._solution = solution
         words = misconceptions.read_operators(stage)
         require_known(words)
@@ -164,11 +160,7 @@ class LiveSource:
     def replay(self, item: Misconception, check: pytest.Item) -> Observation:
         """Run *check* on a misconception of the stage, or return the cached result."""
         programs = self.programs(item.exercise)
-        return programs.run(programs.key_of(item), check, self._run)
-
-    def run_program(self, programs: Programs, key: Key, check: pytest.Item) -> Observation:
-        """Run *check* on a program, or return the cached result."""
-        return programs.run(key, check, self._run)
+        return programs.run(programs.key_of(item), check, self.run)
 
     def solved_check(self, check: pytest.Item) -> SolvedCheck:
         """Return the requests of *check* to the solution, recorded once."""
@@ -178,7 +170,7 @@ class LiveSource:
 
     def _run_solution(self, check: pytest.Item) -> SolvedCheck:
         channel = RecordingChannel(self._solution)
-        solved = self._run(check, channel)
+        solved = self.run(check, channel)
         return SolvedCheck(check.nodeid, channel.exchanges, solved)
 
     def describe(self, failure: Failure) -> Diagnosis | None:
@@ -186,24 +178,10 @@ class LiveSource:
         seen, solved = failure.observation, self.solved_check(failure.item)
         pattern = None
         if isinstance(seen.error, Fault):
-            pattern = self._describe_fault(seen, solved) or explain_exception(seen.error)
+            pattern = _describe_missing(seen, solved) or explain_exception(seen.error)
         elif isinstance(seen.error, WrongAnswer):
             pattern = _describe_answer(seen, solved.observation, solved.exchanges)
         return pattern.diagnosis(shows_values=failure.shows_values) if pattern else None
-
-    def _describe_fault(self, seen: Observation, solved: SolvedCheck) -> patterns.Pattern:
-        """Describe the convention that the unanswered request shows, if the code violates one."""
-        if len(seen.answers) >= len(solved.exchanges):
-            return None
-        exchange = solved.exchanges[len(seen.answers)]
-        creations = zip(solved.observation.answers, solved.exchanges, strict=False)
-        created = {
-            answer.handle: creation.request.name
-            for (_, answer), creation in creations
-            if isinstance(answer, RemoteModule)
-        }
-        owner = created.get(exchange.request.handle, exchange.request.name)
-        return course_conventions.find_clash(seen.error, exchange, owner)
 
 
 class LiveEvidence(Evidence):
@@ -303,7 +281,21 @@ class LiveEvidence(Evidence):
         return Tried(self.exercise, names, sentences, explained, len(self.failed))
 
     def _run(self, key: Key, check: str) -> Observation:
-        return self.source.run_program(self.programs, key, self._items[check])
+        return self.programs.run(key, self._items[check], self.source.run)
+
+
+def _describe_missing(seen: Observation, solved: SolvedCheck) -> patterns.Pattern:
+    """Describe the parameters that the code lacks for the request which it did not answer."""
+    if len(seen.answers) >= len(solved.exchanges):
+        return None
+    request = solved.exchanges[len(seen.answers)].request
+    creations = zip(solved.observation.answers, solved.exchanges, strict=False)
+    created = {
+        answer.handle: creation.request.name
+        for (_, answer), creation in creations
+        if isinstance(answer, RemoteModule)
+    }
+    return explain_missing(seen.error, request, created.get(request.handle, request.name))
 
 
 def _describe_answer(
@@ -311,8 +303,6 @@ def _describe_answer(
 ) -> patterns.Pattern:
     """Compare the last answer with the solution's answer to the same request."""
     last = len(seen.answers) - 1
-    if last >= 0 and (error := patterns.find_error(seen.answers[last][1])):
-        return error
     if 0 <= last < len(solved.answers) and solved.answers[last] == REFUSED != seen.answers[last]:
         return patterns.NOT_REFUSED
     if not 0 <= last < len(solved.answers) or seen.answers[last][0] != solved.answers[last][0]:

@@ -8,9 +8,15 @@ import pytest
 import torch
 from packaging.version import Version
 
-from autograder.diagnosis.exceptions import ERROR_TEXTS, ErrorText, explain_exception
+from autograder.diagnosis.exceptions import (
+    ERROR_TEXTS,
+    ErrorText,
+    explain_exception,
+    explain_missing,
+)
 from autograder.results import Status
 from autograder.sandbox.faults import Fault, NotFinished, Raised
+from autograder.sandbox.protocol import Request
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.student_proxy import Student
 
@@ -187,6 +193,9 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
     ("mask_of_numbers", "A.masked_fill(A, 0)", "needs a mask of booleans"),
     ("mask_of_numbers", "torch.where(A, A, A)", "needs a mask of booleans"),
     ("mask_of_numbers", "torch.masked_select(A, A)", "needs a mask of booleans"),
+    ("mask_of_numbers", "~A", "needs a mask of booleans"),
+    ("mask_of_numbers", "A & A", "needs a mask of booleans"),
+    ("mask_of_numbers", "A | A", "needs a mask of booleans"),
     ("minus_of_booleans", "1 - ONES", "minus sign"),
     ("minus_of_booleans", "-ONES", "minus sign"),
     ("minus_of_booleans", "ONES - ONES", "minus sign"),
@@ -421,3 +430,30 @@ def test_a_gradient_of_none_is_explained():
 
     assert found is not None
     assert found.name == "none_is_used"
+
+
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [
+        pytest.param(1, "named p0 in this course", id="one"),
+        pytest.param(2, "named p0 and p1 in this course", id="two"),
+        pytest.param(9, "p6, p7, … in this course", id="too-many-to-list"),
+    ],
+)
+def test_other_names_of_parameters_are_explained(count: int, named: str):
+    """Parameters with names other than those that the check sets are explained."""
+    error = Fault(Status.MISSING, "There is no parameter p0.")
+    request = Request(verb="load", kwargs={f"p{number}": 1.0 for number in range(count)})
+    found = explain_missing(error, request, "Layer")
+
+    assert found is not None
+    assert found.sentence.startswith("The parameters of Layer are named")
+    assert named in found.sentence
+
+
+def test_no_other_fault_is_about_parameters():
+    """A missing function and an exception show no wrong name of a parameter."""
+    request = Request(verb="load", kwargs={"p": 1.0})
+
+    for error in (Fault(Status.MISSING, "There is no function f."), ValueError(), None):
+        assert explain_missing(error, request, "Layer") is None
