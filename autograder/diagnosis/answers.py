@@ -7,12 +7,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from autograder.diagnosis.observation import (
-    Observation,
-    does_not_end,
-    ended_alike,
-    step_agreement,
-)
+from autograder.diagnosis.observation import Observation, does_not_end, ended_alike, step_agreement
 from autograder.diagnosis.rounded_values import canonical
 from autograder.sandbox.faults import NoGradients, Raised
 from autograder.suite.in_process import COMPUTED

@@ -54,6 +54,7 @@ FACTS: Final[Mapping[str, Callable[[WrittenCode], bool]]] = {
     ),
     "runs along another axis": lambda code: code.runs_along_another_axis,
     "loses an axis": lambda code: any(map(loses_axis, code.nodes)),
+    "leaves loops early": lambda code: code.leaves_loops_early,
     "skips iterations": lambda code: code.skips_iterations,
     "uses infinity": lambda code: bool({"inf", "float", "finfo"} & (code.called | code.reads)),
     "takes a softmax twice": lambda code: code.softmaxes > 1 or "loops" in code.operations,

@@ -9,17 +9,18 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise, permutations, product
 
+from autograder.diagnosis.mistakes.contracts import entries
 from autograder.diagnosis.mistakes.rewriting import (
     Edit,
     Rewrite,
     Scope,
     Site,
     mistake,
-    name_of,
     put,
     site_of,
 )
 from autograder.diagnosis.naming import EFFECT
+from autograder.diagnosis.student_code import name_of
 from autograder.diagnosis.vocabulary import PROJECTIONS, role_of
 
 ENDS = {"0": ("-1", "wrong_end.last"), "-1": ("0", "wrong_end.first")}  # the other end of an axis
@@ -45,16 +46,10 @@ EXTREMES |= {other: name for name, other in EXTREMES.items()}
 
 def ends(scope: Scope) -> Iterator[Rewrite]:
     """The first entry of an axis for the last one, and the reverse."""
-    for site in scope.of(ast.Subscript):
-        part, places = site.node.slice, [site_of(site, site.node, "slice")]
-        if isinstance(site.node.ctx, ast.Store) or name_of(site.node.value) == "shape":
-            continue
-        if isinstance(part, ast.Tuple):
-            places = [site_of(site, part.elts, number) for number in range(len(part.elts))]
-        for place in places:
-            text, key = ENDS.get(ast.unparse(place.node), ("", ""))
-            if text:
-                yield mistake(key, put(place, text))
+    for place in entries(scope):
+        text, key = ENDS.get(ast.unparse(place.node), ("", ""))
+        if text:
+            yield mistake(key, put(place, text))
 
 
 def halves(scope: Scope) -> Iterator[Rewrite]:
@@ -267,23 +262,11 @@ def steps(scope: Scope) -> Iterator[Rewrite]:
 
 
 def rounds(scope: Scope) -> Iterator[Rewrite]:
-    """A loop over the first or the last entry only, and two calls one in the other, swapped."""
+    """A loop over the first or the last entry only."""
     for site in scope.of(ast.For):
         place = site_of(site, site.node, "iter")
-        yield mistake("wrong_end.one_round", put(place, "list(OLD)[:1]"), one="first")
-        yield mistake("wrong_end.one_round", put(place, "list(OLD)[-1:]"), one="last")
-    for site in scope.of(ast.Call):
-        match site.node:
-            case ast.Call(outer, [ast.Call(inner, [what])]) if _is_given(
-                outer, scope
-            ) and _is_given(inner, scope):
-                swap = put(site, "INNER(OUTER(WHAT))", INNER=inner, OUTER=outer, WHAT=what)
-                words = {"one": name_of(inner), "other": name_of(outer)}
-                yield mistake("steps_exchanged.calls", swap, **words)
-
-
-def _is_given(node: ast.expr, scope: Scope) -> bool:
-    return getattr(node, "id", "") in scope.arguments or _is_own(node)
+        yield mistake("wrong_end.first_round", put(place, "list(OLD)[:1]"))
+        yield mistake("wrong_end.last_round", put(place, "list(OLD)[-1:]"))
 
 
 def _changes(node: ast.stmt) -> bool:

@@ -13,17 +13,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from autograder.diagnosis.answers import (
-    is_specific,
-    refuses,
-)
+from autograder.diagnosis.answers import is_specific, refuses
 from autograder.diagnosis.contract import Contract
 from autograder.diagnosis.mistake_texts import MistakeTexts
-from autograder.diagnosis.mistakes.kinds import (
-    Wording,
-    group_of,
-    wording_at,
-)
+from autograder.diagnosis.mistakes.kinds import Wording, group_of, wording_at
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import (
     MATCHES,

@@ -15,21 +15,14 @@ from autograder.diagnosis.mistakes.rewriting import (
     Scope,
     Site,
     constant,
-    leave_out,
     mistake,
     mistakes,
-    name_of,
     put,
-    restate,
     site_of,
 )
 from autograder.diagnosis.naming import EFFECT
+from autograder.diagnosis.student_code import name_of
 
-ENCODINGS = (
-    ("ascii", "replace", "wrong_encoding.ascii"),
-    ("ascii", "ignore", "wrong_encoding.ascii"),
-    ("latin", "replace", "wrong_encoding.latin"),
-)
 CHOICES = {"max": "min", "min": "max"}
 WORDS = {"max": "largest", "min": "smallest"}
 SAME_VALUE = (  # other entries with the largest value, in the place of max(FIRST, key=K)
@@ -92,21 +85,11 @@ def choices(scope: Scope) -> Iterator[Rewrite]:
 
 
 def rounds(scope: Scope) -> Iterator[Rewrite]:
-    """Loops in the other order, over different entries only, or without their end."""
+    """Loops in the other order, or over different entries only."""
     for site in scope.of(ast.For):
         place = site_of(site, site.node, "iter")
         yield mistake("order_reversed", put(place, "reversed(list(OLD))"))
         yield mistake("counted_once", put(place, "dict.fromkeys(OLD)"))
-    for site in scope.of(ast.If):
-        match site.node:
-            case ast.If(ast.UnaryOp(ast.Not(), ast.Name()), [ast.Break() | ast.Return()], []):
-                yield mistake("end_missing", leave_out(site))
-    for loop in scope.of((ast.For, ast.While)):
-        for site in scope.of(ast.Assign):
-            is_in_loop = any(one is site.node for one in loop.node.body)
-            if is_in_loop and isinstance(site.node.value, ast.Call):
-                before = restate(loop, "if True:\n    FIRST\n    OLD", FIRST=site.node)
-                yield mistake("computed_once", (before, leave_out(site)))
 
 
 def counts(scope: Scope) -> Iterator[Rewrite]:
@@ -139,11 +122,7 @@ def results(scope: Scope) -> Iterator[Rewrite]:
 
 
 def texts(scope: Scope) -> Iterator[Rewrite]:
-    """Another encoding of a text, or a text without the white space at its ends."""
-    for site in scope.calls("encode", "decode"):
-        for name, errors, key in ENCODINGS if not site.node.args else ():
-            call = f"OBJECT.{name_of(site.node.func)}({name!r}, errors={errors!r})"
-            yield mistake(key, put(site, call))
+    """A text without the white space at its ends."""
     given = scope.node.args.args if scope.node.name[0] != "_" else ()  # none of helpers
     for name in (arg.arg for arg in given if arg.type_comment == "str"):
         for method in ("strip", "rstrip", "lstrip"):
@@ -167,16 +146,12 @@ def _is_added(site: Site, name: str) -> bool:
 
 
 def options(scope: Scope) -> Iterator[Rewrite]:
-    """Calls without one of their keyword arguments, and half of a comparison with two limits."""
+    """Calls without one of their keyword arguments."""
     for site in scope.of(ast.Call):
         for keyword in site.node.keywords if name_of(site.node.func) != "zip" else ():
             if keyword.arg is not None:
                 less = Edit(site, partial(_without, keyword.arg))
                 yield mistake("option_missing.named", less, name=keyword.arg)
-    for site in scope.of(ast.Compare):
-        if len(site.node.ops) > 1:
-            for index in range(len(site.node.ops)):
-                yield mistake("limit_missing", Edit(site, partial(_one_limit, index)))
 
 
 def _without(name: str, call: ast.Call) -> ast.Call:
@@ -184,32 +159,12 @@ def _without(name: str, call: ast.Call) -> ast.Call:
     return ast.copy_location(ast.Call(call.func, call.args, kept), call)
 
 
-def _one_limit(index: int, old: ast.Compare) -> ast.Compare:
-    left = [old.left, *old.comparators][index]
-    new = ast.Compare(left, [old.ops[index]], [old.comparators[index]])
-    return ast.copy_location(new, old)
-
-
 def parts(scope: Scope) -> Iterator[Rewrite]:
-    """Entries that must be left out, and other bases."""
+    """Entries that must be left out."""
     for site in scope.of(ast.comprehension):
         if site.node.ifs:
             without = ast.comprehension(site.node.target, site.node.iter, [], site.node.is_async)
             yield mistake("filter_missing", put(site, "NEW", NEW=without))
-    for site in scope.calls("log"):
-        for name in ("log2", "log10"):
-            yield mistake("wrong_base", put(site, f"OBJECT.{name}(FIRST)"))
-
-
-def updates(scope: Scope) -> Iterator[Rewrite]:
-    """Values that no round of a loop changes."""
-    assigned = list(scope.of(ast.Assign))
-    for loop in scope.of((ast.For, ast.While)):
-        for site in (one for one in assigned if any(one.node is each for each in loop.node.body)):
-            name = name_of(site.node.targets[0])
-            before = [one for one in assigned if name_of(one.node.targets[0]) == name]
-            if name and before[0].node is not site.node:
-                yield mistake("never_changed", leave_out(site))
 
 
 def cases(scope: Scope) -> Iterator[Rewrite]:
@@ -237,4 +192,4 @@ def _merged(labels: Sequence[str]) -> Iterator[dict[str, str]]:
             yield {label: labels[one] for label, one in zip(labels, chosen, strict=True)}
 
 
-RULES = (indexes, entries, choices, rounds, counts, options, parts, updates, cases, results, texts)
+RULES = (indexes, entries, choices, rounds, counts, options, parts, cases, results, texts)

@@ -14,25 +14,14 @@ from typing import Any, NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from autograder.diagnosis.answers import (
-    Sample,
-    Sought,
-    differ,
-    same_end,
-    sample,
-    sought,
-)
+from autograder.diagnosis.answers import Sample, Sought, differ, same_end, sample, sought
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistake_texts import text_of
 from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.diagnosis.mistakes.kinds import UNLIKELY
 from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.naming import Mistake
-from autograder.diagnosis.observation import (
-    UNCOMPARED_VERBS,
-    Observation,
-    step_agreement,
-)
+from autograder.diagnosis.observation import UNCOMPARED_VERBS, Observation, step_agreement
 from autograder.diagnosis.ranking import Key
 from autograder.diagnosis.stage_mistakes import StageMistakes
 from autograder.errors import CourseError, require_memory

@@ -16,6 +16,7 @@ GOLDEN = (5**0.5 - 1) / 2  # spreads the kept entries over all rows and columns
 NOT_FINITE = {"nan": 3.0, "posinf": 5.0, "neginf": -7.0}  # numbers, so that places count
 NO_NOISE = {int, str, bytes}
 USUAL = "float32"  # the dtype of nearly all tensors, which is left out
+LARGEST = 1 << 63  # integers that records can't hold
 DIGEST = 12  # hexadecimal digits; enough to distinguish all messages of one stage
 
 
@@ -30,6 +31,8 @@ def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # each line handles one
             return digest(canonical(answer))
         case list() | tuple():  # equal for checks
             return [to_json_value(item) for item in answer]
+        case int() if abs(answer) >= LARGEST:
+            return digest(repr(answer))
         case bool() | int() | float() | None:
             return _number(answer)
         case RemoteModule():

@@ -1,7 +1,7 @@
 """Lists the known mistakes in the exercises of a stage, and the exercises that may contain them."""
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from autograder.course import Stage
@@ -12,7 +12,7 @@ from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from autograder.diagnosis.mistakes.kinds import wording
 from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.mistakes.rules import RULES
-from autograder.diagnosis.student_code import StudentCode
+from autograder.diagnosis.student_code import StudentCode, name_of
 
 MAX_WITHIN: Final = 300  # programs; code rarely writes out an exercise in which more mistakes fit
 Words = Mapping[str, tuple[str, str] | None]
@@ -69,9 +69,21 @@ class StageMistakes:
         found = [exercise]
         for name in found:  # the loop extends the list
             if name == exercise or not self.of(name).is_class:
-                used = (one for one in self.of(name).calling.used if one not in found)
+                every = (*self.of(name).calling.used, *self._given(name))
+                used = (one for one in dict.fromkeys(every) if one not in found)
                 found += [one for one in used if len(self.of(one).rewrites) <= MAX_WITHIN]
         return [self.of(name) for name in found]
+
+    def _given(self, exercise: str) -> Iterator[str]:
+        """Yield the earlier exercises of which *exercise* gets a module, as its docstring says."""
+        node = self._source.definitions[exercise][-1]
+        takes_modules = any(
+            isinstance(one, ast.arg) and one.annotation and name_of(one.annotation) == "Module"
+            for one in ast.walk(node)
+        )
+        text = ast.get_docstring(node) or "" if takes_modules else ""
+        earlier = self.names[: self.names.index(exercise)]
+        yield from (one for one in earlier if f"``{one}``" in text and self.of(one).is_class)
 
     def names_within(self, exercise: str) -> list[str]:
         """List the names of *exercise* and of the exercises that it can call."""

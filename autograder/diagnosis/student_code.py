@@ -257,12 +257,22 @@ class WrittenCode:
     @cached_property
     def skips_iterations(self) -> bool:
         """Whether a loop runs over a part, such as a slice, or tests something in each round."""
-        every = [each.iter for each in self.of(ast.For)]
-        every += [each.iter for each in self.of(ast.comprehension)]
         ends = (getattr(getattr(each, "test", None), "comparators", ()) for each in self.loops)
         limits = any(isinstance(one, ast.BinOp) for found in ends for one in found)
         tests = any(isinstance(one, ast.If) for loop in self.loops for one in loop.body)
-        return any(map(_is_part, every)) or limits or tests
+        return self._loops_over_parts or limits or tests
+
+    @cached_property
+    def leaves_loops_early(self) -> bool:
+        """Whether a loop runs over a part, or may end in its first iteration."""
+        inside = (type(each) for loop in self.loops for each in ast.walk(loop))
+        ends = not {ast.Break, ast.Return}.isdisjoint(inside)
+        return self._loops_over_parts or ends or "next" in self.called
+
+    @property
+    def _loops_over_parts(self) -> bool:
+        every = (*self.of(ast.For), *self.of(ast.comprehension))
+        return any(_is_part(each.iter) for each in every)
 
     @cached_property
     def changes_in_place(self) -> bool:

@@ -9,15 +9,16 @@ from autograder.diagnosis.mistakes.rewriting import (
     Edit,
     Rewrite,
     Scope,
+    Site,
     constant,
     is_module,
     leave_out,
     mistake,
     mistakes,
-    name_of,
     put,
     site_of,
 )
+from autograder.diagnosis.student_code import name_of
 from autograder.diagnosis.vocabulary import ORDINALS, PROJECTIONS, role_of
 
 DRAWS = ("rand", "randn")
@@ -44,6 +45,8 @@ COUNTS = {  # the mistakes of `OTHER_COUNTS`, in their order
         "boundary.iterations_from_one",
     ),
 }
+
+NEIGHBORS = {"0": ("1", "boundary.second_entry"), "-1": ("-2", "boundary.entry_before_last")}
 
 OTHER_COUNTS = ("FUNC(1, FIRST)", "FUNC(FIRST - 1)", "FUNC(1, FIRST + 1)")
 
@@ -181,19 +184,48 @@ def positions(scope: Scope) -> Iterator[Rewrite]:
     """Slices and ranges that are off by one."""
     cut = [one.node for one in scope.of(ast.Subscript) if role_of(one.node.value) == "mask"]
     of_masks = {id(node) for one in cut for node in ast.walk(one)}  # other parts hide other tokens
-    for site in scope.of(ast.Slice):
+    sized = (one.node for one in scope.of(ast.Subscript) if name_of(one.node.value) == "shape")
+    of_shapes = {id(one.slice) for one in sized}  # such a part selects no positions
+    for site in (one for one in scope.of(ast.Slice) if id(one.node) not in of_shapes):
         for part, text, key in BOUNDS:
             if getattr(site.node, part) is not None:
                 yield mistake(key, put(site_of(site, site.node, part), text))
         if site.node.lower is None and site.node.upper and id(site.node) not in of_masks:
             yield from mistakes(partial(put, site, UPPER=site.node.upper), PARTS_OF_A_SLICE)
+    for place in entries(scope):
+        text, key = NEIGHBORS.get(ast.unparse(place.node), ("", ""))
+        if text:
+            yield mistake(key, put(place, text))
+
+
+def counts(scope: Scope) -> Iterator[Rewrite]:
+    """Ranges that begin late, end early or take other steps."""
     for site in scope.calls(*COUNTS):
-        if len(site.node.args) == 1:
-            keys = COUNTS[name_of(site.node.func)]
-            yield from mistakes(partial(put, site), zip(OTHER_COUNTS, keys, strict=True))
+        make, keys = partial(put, site), COUNTS[name_of(site.node.func)]
         match site.node.args:
+            case [_]:
+                yield from mistakes(make, zip(OTHER_COUNTS, keys, strict=True))
+            case [first, last]:
+                yield mistake(keys[0], make("FUNC(A + 1, B)", A=first, B=last))
+                yield mistake(keys[1], make("FUNC(A, B - 1)", A=first, B=last))
             case [ast.Constant(0), _, ast.Constant(2)]:
-                yield mistake("boundary.steps_of_one", put(site, "FUNC(SECOND // 2)"))
+                yield mistake("boundary.steps_of_one", make("FUNC(SECOND // 2)"))
+            case [ast.Constant(0), last, step]:
+                yield mistake(keys[0], make("FUNC(C, B, C)", B=last, C=step))
+                yield mistake(keys[1], make("FUNC(0, B - C, C)", B=last, C=step))
+
+
+def entries(scope: Scope) -> Iterator[Site]:
+    """Yield the places of the indexes and slices with which a value, but no size, is read."""
+    for site in scope.of(ast.Subscript):
+        part, value = site.node.slice, site.node.value
+        source = scope.locals.get(name_of(value), value)
+        if isinstance(site.node.ctx, ast.Store) or ".shape" in ast.unparse(source):
+            continue
+        if isinstance(part, ast.Tuple):
+            yield from (site_of(site, part.elts, number) for number in range(len(part.elts)))
+        else:
+            yield site_of(site, site.node, "slice")
 
 
 def optional_arguments(scope: Scope) -> Iterator[Rewrite]:

@@ -8,15 +8,19 @@ from autograder.diagnosis.mistakes.rewriting import (
     Rewrite,
     Scope,
     before,
+    constant,
     input_site,
     mistake,
-    name_of,
+    number_of,
     option,
     put,
     site_of,
 )
+from autograder.diagnosis.student_code import name_of
 from autograder.diagnosis.vocabulary import EPSILON
 
+DECIMAL = 10  # a base of logarithms
+ROOT = 0.5  # a power of which other rules speak
 JOINS = ("cat", "concat", "concatenate", "stack", "hstack", "vstack")
 ROOTS = {"sqrt": "torch.sqrt(A) + E", "rsqrt": "1 / (torch.sqrt(A) + E)"}
 POWERS = {"0.5": "A ** 0.5 + E", "-0.5": "1 / (A ** 0.5 + E)"}
@@ -71,7 +75,7 @@ def factors(scope: Scope) -> Iterator[Rewrite]:
         match site.node:
             case node if id(node) in bounds:  # other rules say what a slice leaves out
                 continue
-            case ast.BinOp(left, ast.Mult(), _) if (number := _number(left)) is not None:
+            case ast.BinOp(left, ast.Mult(), _) if (number := number_of(left)) is not None:
                 yield _without(scope, number, put(site, "-RIGHT" if number < 0 else "RIGHT"))
     for site in scope.calls("arange"):
         match site.node.args:
@@ -79,11 +83,45 @@ def factors(scope: Scope) -> Iterator[Rewrite]:
                 yield _without(scope, 2, put(site, "FUNC(END // 2)", END=end))
 
 
-def _without(scope: Scope, number: float, edit: Edit) -> Rewrite:
+def _without(scope: Scope, number: float, edit: Edit, key: str = "factor_missing") -> Rewrite:
     """Return the mistake of a factor *number* that *edit* removes from the exercise."""
     every = ast.walk(scope.owner or scope.node)
     count = sum(isinstance(one, ast.Constant) and one.value == abs(number) for one in every)
-    return mistake("factor_missing", edit, number=abs(number), count=count)
+    return mistake(key, edit, number=abs(number), count=count)
+
+
+def constants(scope: Scope) -> Iterator[Rewrite]:
+    """A number of a formula with another value, in one place or in all; a missing power."""
+    parts = {id(one) for site in scope.of(ast.Subscript) for one in ast.walk(site.node.slice)}
+    found: dict[tuple[float, float], list[Edit]] = {}
+    for site in (one for one in scope.of(ast.BinOp) if id(one.node) not in parts):
+        node = site.node
+        for place in (site_of(site, node, "left"), site_of(site, node, "right")):
+            number = number_of(place.node)
+            for other in _other_numbers(node.op, number) if number else ():
+                found.setdefault((number, other), []).append(constant(place, other))
+        match node:
+            case ast.BinOp(base, ast.Pow(), ast.Constant(int(power))):
+                edit = put(site, "BASE", BASE=base)
+                yield _without(scope, power, edit, "factor_missing.power")
+    for site in scope.calls("log"):
+        match site.node.args:
+            case [ast.Constant(number)]:
+                found[number, DECIMAL] = [put(site, f"FUNC({DECIMAL})")]
+    for (_, other), edits in found.items():
+        for some in [[one] for one in edits] + ([edits] if len(edits) > 1 else []):
+            yield mistake("constant_wrong.number", some, size=abs(other))
+
+
+def _other_numbers(operator: ast.operator, number: float) -> list[float]:
+    """List what students write for *number*: half of it, twice it, and in a product one more."""
+    if abs(number) == ROOT or isinstance(operator, ast.Mod | ast.FloorDiv):
+        return []
+    half = number / 2 if number % 2 else number // 2
+    is_sum = isinstance(operator, ast.Add | ast.Sub)
+    known = {0, number} if is_sum else {0, 1, number}  # of a missing factor, another rule speaks
+    near = [] if is_sum else [number + 1, number - 1]
+    return [one for one in dict.fromkeys((half, 2 * number, *near)) if one not in known]
 
 
 def repeated(scope: Scope) -> Iterator[Rewrite]:
@@ -123,13 +161,3 @@ def _is_difference(scope: Scope, node: ast.expr | None) -> bool:
                 scope, scope.locals[name]
             )
     return False
-
-
-def _number(node: ast.expr) -> float | None:
-    """Return the number that *node* writes."""
-    match node:
-        case ast.Constant(int(number) | float(number)):
-            return number
-        case ast.UnaryOp(ast.USub(), ast.Constant(int(number) | float(number))):
-            return -number
-    return None

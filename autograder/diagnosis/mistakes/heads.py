@@ -12,20 +12,14 @@ from autograder.diagnosis.mistakes.rewriting import (
     input_site,
     mistake,
     mistakes,
-    name_of,
     option,
     put,
     site_of,
     swapped,
     transposed,
 )
-from autograder.diagnosis.vocabulary import (
-    ORDINALS,
-    PROJECTIONS,
-    axis_of,
-    counted,
-    role_of,
-)
+from autograder.diagnosis.student_code import name_of
+from autograder.diagnosis.vocabulary import ORDINALS, PROJECTIONS, axis_of, counted, role_of
 
 OTHER_AXES = ((0, 1), (1, 2), (0, 2), (1, 3), (2, 3), (-2, -1))
 

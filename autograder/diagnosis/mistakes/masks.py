@@ -8,15 +8,17 @@ from autograder.diagnosis.mistakes.rewriting import (
     Rewrite,
     Scope,
     Site,
+    constant,
     input_site,
     mistake,
     mistakes,
-    name_of,
+    number_of,
     option,
     put,
     site_of,
 )
 from autograder.diagnosis.mistakes.scores import SOFTMAX
+from autograder.diagnosis.student_code import name_of
 from autograder.diagnosis.vocabulary import role_of
 
 TRIANGLES = ("tril", "triu")
@@ -30,6 +32,7 @@ INVERTED = (  # where a row is hidden altogether, they show different things
 
 FILLS = (
     ("X.masked_fill(M, -10.0)", "mask_fill.low"),
+    ("X.masked_fill(M, -1e9)", "mask_fill.finite"),
     ("X.masked_fill(M, 0.0)", "mask_fill.zero"),
     ("X.masked_fill(M, 1e9)", "mask_fill.large"),
     ("X.masked_fill(M, -1.0)", "mask_fill.small_negative"),
@@ -114,10 +117,11 @@ def triangle(scope: Scope) -> Iterator[Rewrite]:
         if ones is None:
             continue
         lower = name_of(call.func) == "tril"
-        make = partial(put, site, X=ones, D=diagonal)
-        at = ast.literal_eval(diagonal) if isinstance(diagonal, ast.Constant) else None
-        if diagonal is None:
-            at = 0
+        place = next((one for one in scope.sites if one.node is diagonal), None)
+        make = partial(put, site, X=ones, D=place)
+        at = number_of(diagonal) if diagonal else 0
+        if place and at is None:  # of a matrix that is not square
+            yield mistake("mask_shifted", constant(place, 0))
         for more, key in SHIFTS:
             shift = f"D + {more}" if at is None else at + more
             yield mistake(key, make(f"X.{name_of(call.func)}({shift})"))

@@ -15,12 +15,12 @@ from autograder.diagnosis.mistakes.rewriting import (
     is_module,
     leave_out,
     mistake,
-    name_of,
     put,
     restate,
     site_of,
     swapped,
 )
+from autograder.diagnosis.student_code import name_of
 
 SEEDS = (0, 1, 42, 123, 789, 1337)  # those of the documents, and common choices
 
@@ -101,11 +101,23 @@ def draws(scope: Scope) -> Iterator[Rewrite]:
         for text, key in OTHER_DRAWS if found else ():
             edits = [put(site, text, OTHER=expression(f"torch.{other}")) for site in found]
             yield mistake(key, edits, other=NAMES[other])
-    if scope.is_constructor or any(map(_makes, scope.locals.values())):
+    samples = any(map(_makes, scope.locals.values())) or any(scope.calls("multinomial"))
+    if scope.is_constructor or samples:
         first = scope.after_super if scope.is_constructor else scope.start
         for seed in SEEDS:
             edit = before(first, f"torch.default_generator.manual_seed({seed})")
             yield mistake("seeded_inside.once", edit)
+
+
+def first_values(scope: Scope) -> Iterator[Rewrite]:
+    """Parameters that start with ones in the place of zeros, or the reverse."""
+    for site in scope.of(ast.Assign) if scope.is_constructor else ():
+        inside = {id(node) for node in ast.walk(site.node.value)}
+        for one, other in (("zeros", "ones"), ("ones", "zeros")):
+            for call in (each for each in scope.calls(one) if id(each.node) in inside):
+                edit = put(site_of(call, call.node, "func"), f"torch.{other}")
+                words = {"name": _drawn_name(site), "other": other}
+                yield mistake("distribution.first_values", edit, **words)
 
 
 def kinds_of_parameters(scope: Scope) -> Iterator[Rewrite]:

@@ -12,16 +12,12 @@ from autograder.diagnosis.mistakes.rewriting import (
     Site,
     mistake,
     mistakes,
-    name_of,
     put,
     swapped,
     transposed,
 )
-from autograder.diagnosis.vocabulary import (
-    PROJECTIONS,
-    is_parameter,
-    role_of,
-)
+from autograder.diagnosis.student_code import name_of
+from autograder.diagnosis.vocabulary import PROJECTIONS, is_parameter, role_of
 
 FEATURES = "features compared with features"  # a group of mistakes
 
@@ -126,8 +122,9 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
     """A layer that is skipped or swapped with another one, or that gets the wrong input."""
     if scope.is_constructor or scope.owner is None:
         return
-    uses = (site for site in scope.of(ast.Attribute) if ast.unparse(site.node.value) == "self")
+    uses = [site for site in scope.of(ast.Attribute) if ast.unparse(site.node.value) == "self"]
     found = [site for site in uses if role_of(site.node) in PROJECTIONS]
+    yield from _numbered(scope, uses)
     for one, other in combinations(found, 2):
         roles = role_of(one.node), role_of(other.node)
         if roles[0] != roles[1]:
@@ -143,6 +140,24 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
             if role in PROJECTIONS:
                 key, group = "projection_missing.layer", f"inputs for {role}"
             yield mistake(key, put(site, "FIRST"), group, layer=name, role=role)
+
+
+def _numbered(scope: Scope, uses: Sequence[Site]) -> Iterator[Rewrite]:
+    """Layers whose names differ in their number only, swapped in one branch or in all."""
+    branches = [part for site in scope.of(ast.If) for part in site.node.body]
+    inside = {id(node) for part in branches for node in ast.walk(part)}
+    first = [one for one in uses if id(one.node) in inside]
+    rest = [one for one in uses if id(one.node) not in inside]
+    for some in (uses, first, rest) if first and rest else (uses,):
+        names = sorted({one.node.attr for one in some})
+        for one, other in combinations(names, 2):
+            if one.rstrip("0123456789") == other.rstrip("0123456789"):
+                turned = {one: f"self.{other}", other: f"self.{one}"}
+                found = [
+                    (site, turned[site.node.attr]) for site in some if site.node.attr in turned
+                ]
+                edits = [put(site, text) for site, text in found]
+                yield mistake("projection_exchanged.names", edits, one=one, other=other)
 
 
 def _exchange(edits: Sequence[Edit], one: str, other: str) -> Rewrite:

@@ -13,11 +13,11 @@ from autograder.diagnosis.mistakes.rewriting import (
     leave_out,
     mistake,
     mistakes,
-    name_of,
     option,
     put,
     restate,
 )
+from autograder.diagnosis.student_code import name_of
 from autograder.diagnosis.vocabulary import ORDINALS, axis_of, other_axes
 
 REDUCTIONS = ("sum", "mean", "amax", "max", "prod")

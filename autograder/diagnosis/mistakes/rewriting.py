@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from autograder.diagnosis.mistakes.kinds import Wording, group_of, wording_at
-from autograder.diagnosis.student_code import operations
+from autograder.diagnosis.student_code import name_of, operations
 from autograder.diagnosis.vocabulary import is_parameter, role_of
 
 Make = Callable[[Any], Any]
@@ -198,14 +198,6 @@ class _Fill(ast.NodeTransformer):
         return new if isinstance(new, ast.stmt) else ast.copy_location(ast.Expr(new), node)
 
 
-def name_of(node: ast.expr) -> str:
-    """Return the last part of a dotted name."""
-    match node:
-        case ast.Attribute(_, name) | ast.Name(name):
-            return name
-    return ""
-
-
 def is_module(node: ast.expr) -> bool:
     """Whether *node* is torch or one of its packages, so that a call on it is not a method call."""
     return ast.unparse(node) in {"torch", "nn", "F", "nn.functional", "torch.nn.functional", "math"}
@@ -232,6 +224,16 @@ def option(call: ast.Call, name: str, position: int) -> ast.expr | None:
     if isinstance(call.func, ast.Attribute) and not is_module(call.func.value):
         position -= 1
     return call.args[position] if 0 <= position < len(call.args) else None
+
+
+def number_of(node: ast.expr | None) -> float | None:
+    """Return the number that *node* writes."""
+    match node:
+        case ast.Constant(int(number) | float(number)):
+            return number
+        case ast.UnaryOp(ast.USub(), ast.Constant(int(number) | float(number))):
+            return -number
+    return None
 
 
 def transposed(node: ast.expr | None) -> ast.expr | None:

@@ -10,14 +10,11 @@ from autograder.diagnosis.mistakes.rewriting import (
     input_site,
     mistake,
     mistakes,
-    name_of,
     option,
     put,
 )
-from autograder.diagnosis.vocabulary import (
-    PROJECTIONS,
-    role_of,
-)
+from autograder.diagnosis.student_code import name_of
+from autograder.diagnosis.vocabulary import PROJECTIONS, role_of
 
 ROOTS = (0.5, -0.5)
 

@@ -8,21 +8,25 @@ from autograder.diagnosis.mistakes.rewriting import (
     Edit,
     Rewrite,
     Scope,
+    Site,
     block,
     constant,
     input_site,
     leave_out,
     mistake,
-    name_of,
     put,
+    restate,
     site_of,
 )
 from autograder.diagnosis.mistakes.scores import SOFTMAX
+from autograder.diagnosis.student_code import name_of
 from autograder.diagnosis.vocabulary import (
     COUNTED,
     ORDINALS,
+    PROJECTIONS,
     axis_of,
     other_axes,
+    role_of,
 )
 
 FIXED_SIZES = (2, 3, 4)  # those of the documents, and common choices
@@ -117,6 +121,50 @@ def _longer(last: ast.stmt, loop: ast.For | ast.While) -> ast.For | ast.While:
     """Return a loop that also runs the statement *last*."""
     changed = {**dict(ast.iter_fields(loop)), "body": [*loop.body, last]}
     return ast.copy_location(type(loop)(**changed), loop)
+
+
+def turned_calls(scope: Scope) -> Iterator[Rewrite]:
+    """Two layers or functions of which each gets the result of the other, in the other order."""
+    assigned = {
+        name_of(site.node.targets[0]): site_of(site, site.node, "value")
+        for site in scope.of(ast.Assign)
+    }
+    for site in (one for one in scope.of(ast.Call) if len(one.node.args) == 1):
+        first = site_of(site, site.node.args, 0)
+        place = assigned.get(name_of(first.node), first)
+        match place.node:
+            case ast.Call(inner, [_]) if _are_given(scope, inner, site.node.func):
+                edits = (put(place, "FIRST"), put(site, "INNER(OLD)", INNER=inner))
+                words = {"one": name_of(inner), "other": name_of(site.node.func)}
+                yield mistake("steps_exchanged.calls", edits, **words)
+
+
+def _are_given(scope: Scope, *nodes: ast.expr) -> bool:
+    """Whether each is an argument, or an attribute of ``self`` that is not a projection."""
+    return all(
+        name_of(one) in scope.arguments
+        or (name_of(getattr(one, "value", one)) == "self" and role_of(one) not in PROJECTIONS)
+        for one in nodes
+    )
+
+
+def late_terms(scope: Scope) -> Iterator[Rewrite]:
+    """A term that is added after a loop which must use the sum."""
+    for site in scope.of(ast.Assign):
+        match site.node:
+            case ast.Assign([ast.Name(name)], ast.BinOp(_, ast.Add(), term)):
+                loop = next((one for one in scope.of(ast.For) if _follows(one, site)), None)
+                if loop and isinstance(site.holder, list):
+                    text = f"if True:\n    OLD\n    {name} = {name} + TERM"
+                    edits = (
+                        put(site_of(site, site.node, "value"), "LEFT"),
+                        restate(loop, text, TERM=term),
+                    )
+                    yield mistake("step_misplaced", edits)
+
+
+def _follows(loop: Site, site: Site) -> bool:
+    return loop.holder is site.holder and loop.key == site.key + 1
 
 
 def skipped_rounds(scope: Scope) -> Iterator[Rewrite]:

@@ -145,9 +145,7 @@ MISCONCEPTIONS = (
         id="leaves_nothing_for_the_first_token",
         exercise="averaging_weights",
         swaps=(("torch.tril(torch.ones(T, T))", "torch.tril(torch.ones(T, T), diagonal=-1)"),),
-        explanation=(
-            "The token itself is left out, so the first row adds up nothing and is divided by 0."
-        ),
+        explanation="The token itself is left out, so the first row adds up nothing.",
         question="Which tokens does the mean of the first token contain?",
         when=(
             "divides",

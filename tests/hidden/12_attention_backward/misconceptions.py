@@ -373,6 +373,17 @@ MISCONCEPTIONS = (
         question="What happens to the other weights of the row if one score grows?",
     ),
     Misconception(
+        id="subtracts_the_mean_unweighted",
+        exercise="softmax_backward",
+        swaps=((SCORES_BACK, "return weights * grad_weights - mean"),),
+        explanation=(
+            "The weights multiply the gradients only; they must also multiply the mean that is "
+            "subtracted from these."
+        ),
+        question="Where do the parentheses end in Σ_j w_i (g_i - w_j g_j)?",
+        when=("subtracts",),
+    ),
+    Misconception(
         id="subtracts_the_unweighted_sum",
         exercise="softmax_backward",
         swaps=(("(weights * grad_weights).sum", "grad_weights.sum"),),

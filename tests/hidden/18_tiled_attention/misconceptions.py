@@ -497,6 +497,17 @@ MISCONCEPTIONS = (
     ),
     # merge_tiles
     Misconception(
+        id="adds_the_sum_to_the_maximum",
+        exercise="merge_tiles",
+        when=("adds",),
+        swaps=((MERGED, "logsumexp = maximum + total"),),
+        explanation=(
+            "The sum of the exponentials is added to the maximum without its logarithm, so the "
+            "merged logsumexp is too large."
+        ),
+        question="What is the logsumexp of two sides that both have a logsumexp of 0?",
+    ),
+    Misconception(
         id="averages_the_contexts",
         exercise="merge_tiles",
         when=("divides | multiplies | calls lerp",),
@@ -848,6 +859,17 @@ MISCONCEPTIONS = (
             "their tile, so a tile of earlier keys is hidden in part."
         ),
         question="Which keys of the first tile are in the future of a query of the second one?",
+    ),
+    Misconception(
+        id="stops_after_the_first_query",
+        exercise="tiled_attention",
+        swaps=((STOP, "if causal and first > last_seen[0]:"),),
+        explanation=(
+            "The loop stops at a tile that the first query of a tile does not see, but later "
+            "queries of the same tile see its keys."
+        ),
+        question="Which query of a tile sees the most keys?",
+        when=("compares",),
     ),
     Misconception(
         id="stops_one_tile_too_early",

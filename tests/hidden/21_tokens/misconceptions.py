@@ -161,6 +161,39 @@ MISCONCEPTIONS = (
         question="Are the last id of a piece and the first of the next one neighbours?",
     ),
     Misconception(
+        id="carries_the_last_id_over",
+        exercise="count_pairs",
+        code="""
+            def count_pairs(pieces, counts):
+                found, last = {}, None
+                for piece, often in zip(pieces, counts):
+                    for one in piece:
+                        if last is not None:
+                            found[last, one] = found.get((last, one), 0) + often
+                        last = one
+                return found
+            """,
+        explanation="The last id of a piece and the first of the next one are counted as a pair.",
+        question="Which id comes before the first one of a piece?",
+    ),
+    Misconception(
+        id="counts_a_run_without_overlap",
+        exercise="count_pairs",
+        code="""
+            def count_pairs(pieces, counts):
+                found = {}
+                for piece, often in zip(pieces, counts):
+                    i = 0
+                    while i + 1 < len(piece):
+                        pair = tuple(piece[i : i + 2])
+                        found[pair] = found.get(pair, 0) + often
+                        i += 2 if pair == tuple(piece[i + 1 : i + 3]) else 1
+                return found
+            """,
+        explanation="In a run of equal ids, every second pair is left out; counted pairs overlap.",
+        question="How many pairs has a list of three equal ids?",
+    ),
+    Misconception(
         id="pairs_without_order",
         exercise="count_pairs",
         swaps=(("how_often[pair] = how", "pair = tuple(sorted(pair)); how_often[pair] = how"),),

@@ -58,6 +58,8 @@ def test_a_condition_is_a_fact_about_the_source(condition: str, *, holds: bool):
     ("body", "condition"),
     [
         ("for x in xs:\n        return x", "returns in a loop"),
+        ("for x in xs:\n        if x:\n            break", "leaves loops early"),
+        ("y = [x for x in xs[:1]]", "leaves loops early"),
         ("for x in xs[1:]:\n        y = x", "skips iterations"),
         ("while x < len(xs) - 1:\n        x += 1", "skips iterations"),
         ("for x in xs:\n        if x:\n            y = x", "skips iterations"),

@@ -139,14 +139,13 @@ IN_CLASS = lines_by_key(RULES, CLASS, "Block")
             "wrong_return.sign", "return -(torch.stack([parts, largest]), done)", id="minus"
         ),
         pytest.param("wrong_operation.sign", "loss = rows.mean()", id="a-missing-sign"),
-        pytest.param("wrong_end.one_round", "for row in list(rows)[:1]:", id="one-round"),
+        pytest.param("wrong_end.first_round", "for row in list(rows)[:1]:", id="one-round"),
         pytest.param(
             "wrong_end.first_only", "longest = next((len(row) for row in rows))", id="the-first-row"
         ),
         pytest.param(
             "shift_missing.added", "back = [[start, *[*row, end]] for row in rows]", id="both"
         ),
-        pytest.param("steps_exchanged.calls", "found = [start(end(row))]", id="two-calls-swapped"),
         pytest.param(
             "sizes_exchanged.apart",
             "parts = rows.unflatten(-1, (-1, num_parts)).transpose(-2, -1)",

@@ -154,7 +154,7 @@ def test_without_a_file_there_are_no_misconceptions(tiny: Course):
 
     assert misconceptions.read(stage.misconceptions) == ()
     assert misconceptions.read_operators(stage) == silenced(stage.kinds)
-    assert "end_missing" in silenced(stage.kinds)
+    assert "entry_kept" in silenced(stage.kinds)
 
 
 def test_a_course_switches_off_kinds_of_other_topics(tiny: Course):

@@ -16,8 +16,6 @@ def summed(pieces: list[int], counts, title: str):
         merged.extend(piece)
     while i < len(merged):
         largest = choose(found)
-        if not largest:
-            break
         if i > 3:
             merged.append(title)
         else:
@@ -25,13 +23,11 @@ def summed(pieces: list[int], counts, title: str):
         i += 2
     number = 256 + len(merged)
     joined = merged[number] + merged[i]
-    if not 0 <= number < i:
-        joined = joined.decode(errors="replace")
+    joined = joined.decode(errors="replace")
     while i < number:
-        number = number - 1
+        number -= 1
     left = [one for one in zip(joined, merged) if one]
     kind = "short" if tuple(left) == merged else "long"
-    size = math.log(number)
     for number, piece in enumerate(pieces):
         if number > 1:
             return "many"
@@ -75,33 +71,18 @@ MADE = lines_by_key(RULES, SOLUTION, "summed")
             "wrong_choice.other", "return (min(found, key=found.get), joined)", id="the-smallest"
         ),
         pytest.param("option_missing.named", "joined = joined.decode()", id="a-missing-option"),
-        pytest.param("limit_missing", "if not number < i:", id="half-a-comparison"),
         pytest.param("loop_end.round", "while i < number - 1:", id="a-round-less"),
         pytest.param("filter_missing", "left = [one for one in zip(joined, merged)]", id="kept"),
-        pytest.param(
-            "wrong_encoding.ascii", "joined = joined.decode('ascii', errors='ignore')", id="ascii"
-        ),
         pytest.param("wrong_return.unchanged", "return list(pieces)", id="an-unchanged-list"),
         pytest.param("wrong_return.without", "return ends[1:]", id="no-first-entry"),
-        pytest.param(
-            "wrong_encoding.latin", "joined = joined.decode('latin', errors='replace')", id="latin"
-        ),
         pytest.param("ends_lost.named", "merged.append(title.strip())", id="no-white-space"),
         pytest.param("entry_kept", "merged.extend([pieces[i], title])", id="an-entry-that-stays"),
         pytest.param("cases_alike", "return 'many' if count else 'some'", id="two-cases-alike"),
-        pytest.param("wrong_base", "size = math.log2(number)", id="another-base"),
     ],
 )
 def test_a_rule_makes_the_mistake_that_its_sentence_describes(key: str, line: str):
     """Each rule changes the line that its sentence is about."""
     assert line in MADE[key]
-
-
-def test_a_value_can_be_computed_once_and_an_end_can_be_missing():
-    """A step moves before its loop, and the end of a loop disappears."""
-    assert "if True:" in MADE["computed_once"]
-    assert MADE["end_missing"] == ["pass"]
-    assert MADE["never_changed"] == ["pass"]
 
 
 def test_every_mistake_compiles():

@@ -183,3 +183,43 @@ def test_a_check_is_said_by_what_it_is_about(code: str, sentence: str):
     code = F + f"    {code}\n        raise ValueError\n"
 
     assert sentence in made_by(contracts, code)
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "line"),
+    [
+        pytest.param(
+            "x[:, -1]",
+            "The entry before the last one is taken; it must be the last one.",
+            "x[:, -2]",
+            id="last",
+        ),
+        pytest.param(
+            "x[0]", "The second entry is taken; it must be the first one.", "x[1]", id="first"
+        ),
+        pytest.param(
+            "torch.arange(1, n)",
+            "The first position is left out.",
+            "torch.arange(1 + 1, n)",
+            id="two-limits",
+        ),
+        pytest.param(
+            "list(range(0, n, size))",
+            "The last iteration is left out.",
+            "list(range(0, n - size, size))",
+            id="steps",
+        ),
+    ],
+)
+def test_an_entry_and_a_range_are_off_by_one(code: str, said: str, line: str):
+    """The entry next to an end is taken, and a range with a start begins late or ends early."""
+    made = made_by(contracts, f"def wanted(x: Tensor, n: int, size: int):\n    return {code}\n")
+
+    assert made[said] == f"return {line}"
+
+
+def test_the_sizes_of_a_shape_are_no_entries():
+    """A part of a shape holds sizes, so nothing is said about positions."""
+    made = made_by(contracts, F + "    rows = x.shape[:-1]\n    return rows[-1]\n")
+
+    assert [said for said in made if "entry" in said or "position" in said] == []

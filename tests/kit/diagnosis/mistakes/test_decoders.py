@@ -3,10 +3,11 @@
 import pytest
 
 from autograder.diagnosis.mistakes import decoders
+from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
 
 UNBIASED = "The variance divides by one less than the number of features."
-OUTSIDE = "The small number is added to the root; it must be added to the variance under the root."
+OUTSIDE = "The small number is added to the root; it must be added to what is under the root."
 IN_TURN = (
     "The parts are repeated as a whole, as in 0, 1, 0, 1; "
     "each part must be followed by its copies, as in 0, 0, 1, 1."
@@ -104,6 +105,52 @@ return torch.stack((one * sin + other * cos, one * cos - other * sin), dim=-1).f
     ),
 )
 
+NUMBER = "A formula uses {} where it needs another number."
+POWER = "A power of the formula is missing."
+
+
+@pytest.mark.parametrize(
+    ("code", "made"),
+    [
+        pytest.param(
+            "return 0.5 * x * (1 + x**3)",
+            {
+                NUMBER.format("0.5"): "return 0.5 * x * (0.5 + x ** 3)",
+                NUMBER.format(4): "return 0.5 * x * (1 + x ** 4)",
+                NUMBER.format(6): "return 0.5 * x * (1 + x ** 6)",
+                POWER: "return 0.5 * x * (1 + x)",
+            },
+            id="a-polynomial",
+        ),
+        pytest.param(
+            "return x / math.log(2)",
+            {NUMBER.format(10): "return x / math.log(10)"},
+            id="a-logarithm",
+        ),
+        pytest.param("return x[..., : n - 1] // 2", {}, id="a-slice"),
+    ],
+)
+def test_the_numbers_of_a_formula_are_wrong_one_by_one(code: str, made: dict[str, str]):
+    """Half of a number, twice it and its neighbors are mistakes; in a slice, other rules speak."""
+    found = made_by(decoders, f"def wanted(x: Tensor, n: int):\n    {code}\n")
+
+    numbers = {said: line for said, line in found.items() if "umber" in said or said == POWER}
+    assert made.items() <= numbers.items()
+    assert bool(numbers) is bool(made)
+
+
+def test_a_number_that_occurs_twice_is_wrong_in_both_places():
+    """Equal numbers are wrong one by one and together."""
+    code = "def wanted(x: Tensor):\n    return (x * 8, x / 8)\n"
+    rewrites = [
+        one
+        for scope in ExerciseCode(code, "wanted", ["wanted"]).scopes
+        for one in decoders.constants(scope)
+        if one.words["size"] == "4"
+    ]
+
+    assert [len(one.edits) for one in rewrites] == [1, 1, 2]
+
 
 @pytest.mark.parametrize(("code", "made"), MADE)
 def test_a_step_has_its_mistakes(code: str, made: str):
@@ -118,4 +165,4 @@ def test_a_mean_of_squares_is_no_variance_without_a_difference():
 
 def test_other_code_has_none():
     """A rule makes no mistake in code that it does not recognize."""
-    assert made_by(decoders, "def wanted(n: int):\n    return n / 2\n") == {}
+    assert made_by(decoders, "def wanted(n: int):\n    return n % 2\n") == {}

@@ -87,3 +87,22 @@ def test_a_variable_that_is_filled_in_hides_no_score():
 def test_other_code_has_none():
     """A rule makes no mistake in code that it does not recognize."""
     assert made_by(masks, "def wanted(n: int):\n    pass\n") == {}
+
+
+@pytest.mark.parametrize(
+    ("triangle", "said", "line"),
+    [
+        pytest.param("triu(-1)", "Each token also sees the one after it.", "triu(0)", id="minus"),
+        pytest.param(
+            "tril(diagonal=n)",
+            "The mask is shifted by one or more diagonals.",
+            "tril(diagonal=0)",
+            id="a-name",
+        ),
+    ],
+)
+def test_a_diagonal_is_any_number(triangle: str, said: str, line: str):
+    """A diagonal below the main one moves by one, and one with a name becomes the main one."""
+    code = f"def wanted(x: Tensor, n: int):\n    return x.{triangle}\n"
+
+    assert made_by(masks, code)[said] == f"return x.{line}"

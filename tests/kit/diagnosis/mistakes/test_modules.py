@@ -92,3 +92,15 @@ def test_parameters_are_created_in_the_wrong_order():
     sentence = "The parameters are created in the wrong order (`k`, `q`), so with the same seed "
 
     assert f"{sentence}they get the wrong numbers." in made_by(modules, DRAWN)
+
+
+def test_a_parameter_starts_with_other_values():
+    """Ones for zeros are a separate mistake, whose sentence has the name of the parameter."""
+    code = """
+class wanted:
+    def __init__(self, d: int):
+        self.shift = nn.Parameter(torch.zeros(d))
+"""
+    said = "`shift` starts with ones, which differs from the docstring."
+
+    assert made_by(modules, code)[said] == "self.shift = nn.Parameter(torch.ones(d))"

@@ -3,8 +3,17 @@
 import pytest
 
 from autograder.diagnosis.mistakes import projections
+from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
 
+BRANCHES = """
+class wanted:
+    def forward(self, x: Tensor):
+        if self.norm_first:
+            x = self.att(self.norm1(x))
+            return self.ff(self.norm2(x))
+        return self.norm2(self.norm1(x))
+"""
 PRODUCTS = """
 def wanted(x: Tensor):
     queries, keys, values = x, x, x
@@ -108,3 +117,21 @@ def test_a_matrix_of_no_projection_has_no_role():
 
     assert made
     assert "return x @ W_query @ W_query" not in made.values()
+
+
+def test_numbered_layers_are_swapped_in_one_branch_or_in_all():
+    """Two norms may be swapped where a condition holds, where it does not, and everywhere."""
+    texts = [
+        code.text([rewrite])
+        for code in [ExerciseCode(BRANCHES, "wanted", ["wanted"])]
+        for scope in code.scopes
+        for rewrite in projections.layers(scope)
+        if rewrite.explanation == "`norm1` and `norm2` are swapped."
+    ]
+
+    swapped = ["self.att(self.norm2(x))", "self.norm1(self.norm2(x))"]
+    assert [[one in text for one in swapped] for text in texts] == [
+        [True, True],
+        [True, False],
+        [False, True],
+    ]

@@ -1,20 +1,27 @@
 """Tests the list of rules."""
 
 import inspect
+from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
 
 from autograder.diagnosis.mistakes import rules
+from autograder.diagnosis.mistakes.rewriting import Rewrite
 
 SUBJECTS = sorted({inspect.getmodule(rule) for rule in rules.RULES}, key=lambda part: part.__name__)
 
 
 def rules_in(part: ModuleType) -> list[object]:
-    """Return the public functions of *part* that take a scope and nothing else."""
+    """Return the public functions of *part* that make rewrites from a scope and nothing else."""
     functions = inspect.getmembers(part, inspect.isfunction)
     own = [one for name, one in functions if one.__module__ == part.__name__ and name[0] != "_"]
-    return [one for one in own if [*inspect.signature(one).parameters] == ["scope"]]
+    signatures = ((one, inspect.signature(one)) for one in own)
+    return [
+        one
+        for one, signature in signatures
+        if [*signature.parameters] == ["scope"] and signature.return_annotation == Iterator[Rewrite]
+    ]
 
 
 @pytest.mark.parametrize("part", SUBJECTS, ids=lambda part: part.__name__.rpartition(".")[2])
