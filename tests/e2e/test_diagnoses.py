@@ -8,6 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from difflib import unified_diff
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -41,16 +42,27 @@ NAMES = re.compile(r" / | \+ ")
 LINE = re.compile(r"\d+ of \d+: ([\w /+]+): ")
 
 
-def named_by_grading() -> dict[tuple[str, str], set[str]]:
+class Named(NamedTuple):
+    """A name or description; *number* counts the equal names of one diagnosis."""
+
+    exercise: str
+    name: str
+    number: int
+
+
+def named_by_grading() -> dict[tuple[str, str], set[Named]]:
     """Return the names and descriptions of grading, by origin and name of the program."""
-    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    found: dict[tuple[str, str], set[Named]] = defaultdict(set)
     for stage in COURSE.stages:
         for block in golden(stage.name).split("\n\n"):
             title, _, text = block.partition("\n")
-            origin, name = title.removeprefix("## ").rpartition(" (")[0].split(": ", 1)
-            lines = LINE.findall(text.partition("recorded:")[0])
+            program, _, exercise = title.removeprefix("## ").rpartition(" (")
+            origin, name = program.split(": ", 1)
             key = origin, name if origin != "rewrite" else f"{stage.name}/{name}"
-            found[key].update(one for line in lines for one in NAMES.split(line))
+            for line in LINE.findall(text.partition("recorded:")[0]):
+                names = NAMES.split(line)
+                every = enumerate(names)
+                found[key] |= {Named(exercise, one, names[:i].count(one)) for i, one in every}
     return found
 
 
@@ -119,7 +131,7 @@ def test_a_mistake_is_named_in_any_idiom():
         bank = {item.id: item for item in misconceptions.read(COURSE.stage(stage).misconceptions)}
         same = {mistake, *(bank[mistake].ties if mistake in bank else ())}
         same |= OTHER_NAMES.get(mistake, set())
-        if not same & named["rewrite", f"{stage}/{path.stem}"]:
+        if not same & {one.name for one in named["rewrite", f"{stage}/{path.stem}"]}:
             unnamed.append(path.name)
 
     assert unnamed == []

@@ -243,3 +243,87 @@ def causal_mean_softmax(x):
 
 def causal_mean_matmul(x):
     return (x.permute(0, 2, 1) @ averaging_weights(x.shape[1]).T).permute(0, 2, 1)
+
+
+#% total_not_reset_s1_of_02
+#% causal_mean_loop | state_kept | causal_mean_loop does not reset the running sum for each sequence of the batch.
+def causal_mean_loop(x: Tensor) -> Tensor:
+    out = torch.empty_like(x)
+    total = torch.zeros(x.shape[-1])
+    for b in range(len(x)):
+        for t in range(x.shape[1]):
+            total = total + x[b, t]
+            out[b, t] = total / (t + 1)
+    return out
+
+
+#% divides_by_T_s2_of_02
+#% averaging_weights | wrong_divisor, wrong_reduction | averaging_weights divides each row by T instead of by t + 1.
+def averaging_weights(T: int) -> Tensor:
+    visible = torch.tril(torch.ones(T, T))
+    return visible / T
+
+
+#% weights_transposed_s3_of_02
+#% causal_mean_matmul | transposed | causal_mean_matmul uses the weights transposed (einsum sums over the rows).
+def causal_mean_matmul(x: Tensor) -> Tensor:
+    T = x.size(1)
+    w = torch.ones(T, T).tril()
+    w = w / torch.arange(1, T + 1).view(T, 1)
+    return torch.einsum('st,bsc->btc', w, x)
+
+
+#% softmax_columns_s4_of_02
+#% masked_softmax_weights | softmax_axis, wrong_axis | masked_softmax_weights takes the softmax over the columns (dim 0).
+def masked_softmax_weights(T: int) -> Tensor:
+    visible = torch.tril(torch.ones(T, T))
+    scores = torch.zeros(T, T)
+    scores = scores.masked_fill(visible == 0, float('-inf'))
+    return torch.softmax(scores, dim=0)
+
+
+#% softmax_d1_of_02
+#% causal_mean_softmax | mask_fill | causal_mean_softmax hides later tokens with -1 instead of minus infinity.
+#% causal_mean_softmax | softmax_axis, wrong_axis | causal_mean_softmax takes the softmax over the columns (dim 0).
+def causal_mean_softmax(x: Tensor) -> Tensor:
+    T = x.shape[1]
+    hide = torch.triu(torch.ones(T, T), diagonal=1).bool()
+    scores = torch.where(hide, torch.tensor(0.0), torch.tensor(0.0))
+    scores[hide] = -1.0
+    weights = scores.softmax(dim=0)
+    return weights @ x
+
+
+#% weights_d2_of_02
+#% averaging_weights | mask_shifted, mask_extra | averaging_weights leaves out the token itself (diagonal=-1).
+#% averaging_weights | wrong_divisor, wrong_reduction | averaging_weights divides by T instead of by the row's number of tokens.
+def averaging_weights(T: int) -> Tensor:
+    return torch.tril(torch.ones(T, T), diagonal=-1) / T
+
+
+#% weights_matmul_d3_of_02
+#% averaging_weights | mask_inverted | averaging_weights keeps the later tokens (triu instead of tril).
+#% causal_mean_matmul | wrong_divisor, wrong_reduction | causal_mean_matmul divides the result by T once more.
+def averaging_weights(T: int) -> Tensor:
+    visible = torch.triu(torch.ones(T, T))
+    return visible / visible.sum(dim=1, keepdim=True)
+
+
+def causal_mean_matmul(x: Tensor) -> Tensor:
+    weights = averaging_weights(x.shape[1])
+    return weights @ x / x.shape[1]
+
+
+#% softmax_two_d4_of_02
+#% masked_softmax_weights | mask_fill | masked_softmax_weights fills hidden scores with 0 instead of minus infinity.
+#% causal_mean_softmax | transposed | causal_mean_softmax multiplies with the transposed weights.
+def masked_softmax_weights(T: int) -> Tensor:
+    visible = torch.tril(torch.ones(T, T))
+    scores = torch.zeros(T, T)
+    scores = scores.masked_fill(visible == 0, 0.0)
+    return torch.softmax(scores, dim=-1)
+
+
+def causal_mean_softmax(x: Tensor) -> Tensor:
+    w = masked_softmax_weights(x.shape[1])
+    return w.T @ x

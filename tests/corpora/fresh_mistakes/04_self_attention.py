@@ -402,3 +402,145 @@ def transfer_weights(source, target):
 def assert_no_bias(model):
     if model.W_query.bias is not None or model.W_key.bias is not None or model.W_value.bias is not None:
         raise ValueError("source has a bias")
+
+
+#% trainable_s1_of_04
+#% SelfAttentionV1 | parameter_kind | SelfAttentionV1's weights are trainable (requires_grad not False).
+class SelfAttentionV1(nn.Module):
+
+    def __init__(self, dimension_inputs: int, dimension_outputs: int) -> None:
+        super().__init__()
+        shape = (dimension_inputs, dimension_outputs)
+        self.W_q = nn.Parameter(torch.randn(shape))
+        self.W_k = nn.Parameter(torch.randn(shape))
+        self.W_v = nn.Parameter(torch.randn(shape))
+
+    def forward(self, input_vectors: Tensor) -> Tensor:
+        queries = input_vectors @ self.W_q
+        keys = input_vectors @ self.W_k
+        values = input_vectors @ self.W_v
+        scores = queries @ keys.T
+        weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
+        return weights @ values
+
+
+#% scale_d_in_s2_of_04
+#% SelfAttention_v1 | scale_wrong_size, scale_wrong_power | SelfAttention_v1 divides by the root of d_in (the input's size) instead of the key's size.
+class SelfAttention_v1(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int) -> None:
+        super().__init__()
+        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = (x @ W for W in (self.W_query, self.W_key, self.W_value))
+        att = nn.functional.softmax(torch.einsum('id,jd->ij', q, k) / x.shape[-1] ** 0.5, dim=1)
+        return torch.einsum('ij,jd->id', att, v)
+
+
+#% keys_from_query_layer_s3_of_04
+#% SelfAttention_v2 | projection_exchanged | SelfAttention_v2 computes the keys with W_query (copy-paste).
+class SelfAttention_v2(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int, qkv_bias: bool=False) -> None:
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        queries = self.W_query(x)
+        keys = self.W_query(x)
+        values = self.W_value(x)
+        scores = queries @ keys.T
+        weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
+        return weights @ values
+
+
+#% shared_memory_s4_of_04
+#% transfer_weights | transposed | transfer_weights lets the target share the source's memory (a transposed view) instead of copying.
+def transfer_weights(source: SelfAttention_v2, target: SelfAttention_v1) -> None:
+    for name in ('W_query', 'W_key', 'W_value'):
+        layer = getattr(source, name)
+        if layer.bias is not None:
+            raise ValueError('bias')
+        setattr(target, name, nn.Parameter(layer.weight.data.t()))
+
+
+#% forward_d1_of_04
+#% SelfAttention_v1 | scale_missing | SelfAttention_v1 does not scale the scores.
+#% SelfAttention_v1 | softmax_axis, wrong_axis | SelfAttention_v1 takes the softmax over the queries (dim 0).
+class SelfAttention_v1(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int) -> None:
+        super().__init__()
+        self.W_query = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_key = nn.Parameter(torch.rand(d_in, d_out))
+        self.W_value = nn.Parameter(torch.rand(d_in, d_out))
+
+    def forward(self, x: Tensor) -> Tensor:
+        queries, keys, values = (x @ self.W_query, x @ self.W_key, x @ self.W_value)
+        weights = torch.softmax(queries @ keys.T, dim=0)
+        return weights @ values
+
+
+#% init_d2_of_04
+#% SelfAttention_v1 | distribution | SelfAttention_v1 draws with randn instead of rand.
+#% SelfAttention_v1 | creation_order | SelfAttention_v1 draws W_value before W_key.
+class SelfAttention_v1(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int) -> None:
+        super().__init__()
+        self.W_query = nn.Parameter(torch.randn(d_in, d_out))
+        self.W_value = nn.Parameter(torch.randn(d_in, d_out))
+        self.W_key = nn.Parameter(torch.randn(d_in, d_out))
+
+    def forward(self, x: Tensor) -> Tensor:
+        queries = x @ self.W_query
+        keys = x @ self.W_key
+        values = x @ self.W_value
+        scores = queries @ keys.T
+        weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
+        return weights @ values
+
+
+#% transfer_d3_of_04
+#% transfer_weights | check_missing | transfer_weights does not raise ValueError for a source with a bias.
+#% transfer_weights | projection_exchanged | transfer_weights copies W_key's weight into W_value.
+def transfer_weights(source: SelfAttention_v2, target: SelfAttention_v1) -> None:
+    with torch.no_grad():
+        target.W_query.data = source.W_query.weight.T.clone()
+        target.W_key.data = source.W_key.weight.T.clone()
+        target.W_value.data = source.W_key.weight.T.clone()
+
+
+#% v2_transfer_d4_of_04
+#% SelfAttention_v2 | transposed | SelfAttention_v2 multiplies the values with the transposed weights.
+#% transfer_weights | reshaped | transfer_weights reshapes W_value's weight instead of transposing it.
+class SelfAttention_v2(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int, qkv_bias: bool=False) -> None:
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        queries = self.W_query(x)
+        keys = self.W_key(x)
+        values = self.W_value(x)
+        scores = queries @ keys.T
+        weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
+        return weights.T @ values
+
+
+def transfer_weights(source: SelfAttention_v2, target: SelfAttention_v1) -> None:
+    layers = (source.W_query, source.W_key, source.W_value)
+    if any((layer.bias is not None for layer in layers)):
+        raise ValueError('the source has a bias, but the target cannot hold one')
+    with torch.no_grad():
+        target.W_query.copy_(source.W_query.weight.T)
+        target.W_key.copy_(source.W_key.weight.T)
+        target.W_value.copy_(source.W_value.weight.reshape(target.W_value.shape))

@@ -415,3 +415,152 @@ class CausalAttention(nn.Module):
 def mask_then_renormalize_batch(s, keep):
     w = torch.softmax(s, dim=-1) * keep
     return w / w.sum(dim=-1, keepdim=True)
+
+
+#% in_place_s1_of_07
+#% mask_then_renormalize | in_place | mask_then_renormalize changes the caller's weights.
+def mask_then_renormalize(weights: Tensor) -> Tensor:
+    n = weights.shape[0]
+    later = torch.triu(torch.ones(n, n), diagonal=1).bool()
+    weights[later] = 0.0
+    return weights / weights.sum(-1, keepdim=True)
+
+
+#% scale_after_softmax_s2_of_07
+#% mask_with_infinity | scale_misplaced | mask_with_infinity divides by the root after the softmax.
+def mask_with_infinity(scores: Tensor, d_k: int) -> Tensor:
+    future = torch.ones_like(scores).triu(diagonal=1) == 1
+    masked = scores.masked_fill(future, float('-inf'))
+    return torch.softmax(masked, dim=-1) / d_k ** 0.5
+
+
+#% dropout_on_context_s3_of_07
+#% CausalAttention | dropout_misplaced | CausalAttention drops features of the context vectors instead of attention weights.
+class CausalAttention(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool=False) -> None:
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        future = torch.ones(context_length, context_length).triu(diagonal=1)
+        self.register_buffer('mask', future == 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        n = x.size(1)
+        if n > self.mask.size(0):
+            raise ValueError('too many tokens')
+        q, k, v = (self.W_query(x), self.W_key(x), self.W_value(x))
+        att = torch.einsum('bid,bjd->bij', q, k) * k.size(-1) ** (-0.5)
+        att = att.masked_fill(self.mask[:n, :n], -torch.inf).softmax(dim=2)
+        return self.dropout(torch.einsum('bij,bjd->bid', att, v))
+
+
+#% too_long_equal_s4_of_07
+#% CausalAttention | check_wrong, boundary | CausalAttention raises already when T equals context_length.
+class CausalAttention(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool=False) -> None:
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        future = torch.ones(context_length, context_length).triu(diagonal=1)
+        self.register_buffer('mask', future == 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        T = x.shape[1]
+        context_length = self.mask.shape[0]
+        if context_length <= T:
+            raise ValueError(f'{T} tokens do not fit into a context of {context_length}')
+        queries = self.W_query(x)
+        keys = self.W_key(x)
+        values = self.W_value(x)
+        scores = queries @ keys.transpose(-2, -1)
+        masked = scores.masked_fill(self.mask[:T, :T], float('-inf'))
+        weights = torch.softmax(masked / keys.shape[-1] ** 0.5, dim=-1)
+        weights = self.dropout(weights)
+        return weights @ values
+
+
+#% renormalize_d1_of_07
+#% mask_then_renormalize | mask_inverted | mask_then_renormalize keeps the later tokens (triu instead of tril).
+#% mask_then_renormalize | wrong_divisor, wrong_reduction | mask_then_renormalize does not divide by the remaining sum.
+def mask_then_renormalize(weights: Tensor) -> Tensor:
+    return weights * torch.triu(torch.ones_like(weights))
+
+
+#% module_d2_of_07
+#% CausalAttention | scale_wrong_size, scale_wrong_power | CausalAttention divides by the root of d_in instead of the key's size.
+#% CausalAttention | dropout_misplaced | CausalAttention applies dropout to the scores before the softmax.
+class CausalAttention(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool=False) -> None:
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        future = torch.ones(context_length, context_length).triu(diagonal=1)
+        self.register_buffer('mask', future == 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        T = x.shape[1]
+        context_length = self.mask.shape[0]
+        if context_length < T:
+            raise ValueError(f'{T} tokens do not fit into a context of {context_length}')
+        queries = self.W_query(x)
+        keys = self.W_key(x)
+        values = self.W_value(x)
+        scores = queries @ keys.transpose(-2, -1)
+        masked = scores.masked_fill(self.mask[:T, :T], float('-inf'))
+        weights = torch.softmax(self.dropout(masked / x.shape[-1] ** 0.5), dim=-1)
+        return weights @ values
+
+
+#% infinity_d3_of_07
+#% mask_with_infinity | mask_shifted, mask_extra | mask_with_infinity hides the token itself (except token 0).
+#% mask_with_infinity | scale_wrong_power | mask_with_infinity divides by d_k instead of its root.
+def mask_with_infinity(scores: Tensor, d_k: int) -> Tensor:
+    n = scores.size(0)
+    hide = torch.ones(n, n).triu().bool()
+    hide[0, 0] = False
+    out = scores.clone()
+    out[hide] = -torch.inf
+    return torch.softmax(out / d_k, dim=1)
+
+
+#% infinity_module_d4_of_07
+#% mask_with_infinity | mask_fill | mask_with_infinity fills hidden scores with 0 instead of minus infinity.
+#% CausalAttention | scale_wrong_size, scale_wrong_power | CausalAttention passes d_in instead of the key's size for the scale.
+def mask_with_infinity(scores: Tensor, d_k: int) -> Tensor:
+    future = torch.ones_like(scores).triu(diagonal=1) == 1
+    masked = scores.masked_fill(future, 0.0)
+    return torch.softmax(masked / d_k ** 0.5, dim=-1)
+
+
+class CausalAttention(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool=False) -> None:
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        future = torch.ones(context_length, context_length).triu(diagonal=1)
+        self.register_buffer('mask', future == 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        T = x.shape[1]
+        context_length = self.mask.shape[0]
+        if context_length < T:
+            raise ValueError(f'{T} tokens do not fit into a context of {context_length}')
+        queries = self.W_query(x)
+        keys = self.W_key(x)
+        values = self.W_value(x)
+        scores = queries @ keys.transpose(-2, -1)
+        weights = mask_with_infinity(scores, x.shape[-1])
+        weights = self.dropout(weights)
+        return weights @ values

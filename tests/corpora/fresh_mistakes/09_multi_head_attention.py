@@ -432,3 +432,165 @@ class MultiHeadAttentionWrapper(SideBySide):
         self.heads = nn.ModuleList(
             [CausalAttention(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)]
         )
+
+
+#% same_head_s1_of_09
+#% MultiHeadAttention | heads_repeated | MultiHeadAttention puts the same head num_heads times into the list, so all heads share their weights.
+class MultiHeadAttention(nn.Module):
+
+    def __init__(self, d_model: int=2, row_dim: int=0, col_dim: int=1, num_heads: int=1) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList([Attention(d_model, row_dim, col_dim)] * num_heads)
+        self.col_dim = col_dim
+
+    def forward(self, encodings_for_q: Tensor, encodings_for_k: Tensor, encodings_for_v: Tensor, mask: Tensor | None=None) -> Tensor:
+        contexts = [head(encodings_for_q, encodings_for_k, encodings_for_v, mask) for head in self.heads]
+        return torch.cat(contexts, dim=self.col_dim)
+
+
+#% mean_of_heads_s2_of_09
+#% MultiHeadAttention | heads_mixed, rank_ignored | MultiHeadAttention averages the heads instead of concatenating them.
+class MultiHeadAttention(nn.Module):
+
+    def __init__(self, d_model: int=2, row_dim: int=0, col_dim: int=1, num_heads: int=1) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList([Attention(d_model, row_dim, col_dim) for _ in range(num_heads)])
+        self.col_dim = col_dim
+
+    def forward(self, encodings_for_q: Tensor, encodings_for_k: Tensor, encodings_for_v: Tensor, mask: Tensor | None=None) -> Tensor:
+        results = torch.stack([h(encodings_for_q, encodings_for_k, encodings_for_v, mask=mask) for h in self.heads])
+        return results.mean(dim=0)
+
+
+#% mask_lost_s3_of_09
+#% MultiHeadAttention | mask_axis | MultiHeadAttention gives the mask only to the first head.
+class MultiHeadAttention(nn.Module):
+
+    def __init__(self, d_model: int=2, row_dim: int=0, col_dim: int=1, num_heads: int=1) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList([Attention(d_model, row_dim, col_dim) for _ in range(num_heads)])
+        self.col_dim = col_dim
+
+    def forward(self, encodings_for_q: Tensor, encodings_for_k: Tensor, encodings_for_v: Tensor, mask: Tensor | None=None) -> Tensor:
+        out = self.heads[0](encodings_for_q, encodings_for_k, encodings_for_v, mask)
+        for i in range(1, len(self.heads)):
+            out = torch.cat((out, self.heads[i](encodings_for_q, encodings_for_k, encodings_for_v)), dim=-1)
+        return out
+
+
+#% d_out_divided_s4_of_09
+#% MultiHeadAttentionWrapper | wrong_size | MultiHeadAttentionWrapper divides d_out by the number of heads.
+class MultiHeadAttentionWrapper(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int, qkv_bias: bool=False) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList([CausalAttention(d_in, d_out // num_heads, context_length, dropout, qkv_bias) for _ in range(num_heads)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        contexts = [head(x) for head in self.heads]
+        return torch.cat(contexts, dim=-1)
+
+
+#% mha_d1_of_09
+#% MultiHeadAttention | mask_missing | MultiHeadAttention does not pass the mask to its heads.
+#% MultiHeadAttention | projection_exchanged | MultiHeadAttention gives the keys' encodings as the values' encodings.
+class MultiHeadAttention(nn.Module):
+
+    def __init__(self, d_model: int=2, row_dim: int=0, col_dim: int=1, num_heads: int=1) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList([Attention(d_model, row_dim, col_dim) for _ in range(num_heads)])
+        self.col_dim = col_dim
+
+    def forward(self, encodings_for_q: Tensor, encodings_for_k: Tensor, encodings_for_v: Tensor, mask: Tensor | None=None) -> Tensor:
+        contexts = [head(encodings_for_q, encodings_for_k, encodings_for_k) for head in self.heads]
+        return torch.cat(contexts, dim=self.col_dim)
+
+
+#% wrapper_d2_of_09
+#% MultiHeadAttentionWrapper | argument_ignored | MultiHeadAttentionWrapper does not pass qkv_bias to its heads.
+#% MultiHeadAttentionWrapper | argument_ignored | MultiHeadAttentionWrapper gives its heads a dropout of 0 instead of dropout.
+class MultiHeadAttentionWrapper(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int, qkv_bias: bool=False) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList([CausalAttention(d_in, d_out, context_length, 0.0) for _ in range(num_heads)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        contexts = [head(x) for head in self.heads]
+        return torch.cat(contexts, dim=-1)
+
+
+#% attention_mha_d3_of_09
+#% Attention | softmax_axis, wrong_axis | Attention takes the softmax over the queries (row_dim).
+#% MultiHeadAttention | heads_mixed, rank_ignored | MultiHeadAttention concatenates the heads in reverse order.
+class Attention(nn.Module):
+
+    def __init__(self, d_model: int=2, row_dim: int=0, col_dim: int=1) -> None:
+        super().__init__()
+        self.W_q = nn.Linear(d_model, d_model, bias=False)
+        self.W_k = nn.Linear(d_model, d_model, bias=False)
+        self.W_v = nn.Linear(d_model, d_model, bias=False)
+        self.row_dim = row_dim
+        self.col_dim = col_dim
+
+    def forward(self, encodings_for_q: Tensor, encodings_for_k: Tensor, encodings_for_v: Tensor, mask: Tensor | None=None) -> Tensor:
+        q = self.W_q(encodings_for_q)
+        k = self.W_k(encodings_for_k)
+        v = self.W_v(encodings_for_v)
+        scores = q @ k.transpose(self.row_dim, self.col_dim)
+        scaled = scores / k.shape[self.col_dim] ** 0.5
+        if mask is not None:
+            scaled = scaled.masked_fill(mask == 0, float('-inf'))
+        weights = torch.softmax(scaled, dim=self.row_dim)
+        return weights @ v
+
+
+class MultiHeadAttention(nn.Module):
+
+    def __init__(self, d_model: int=2, row_dim: int=0, col_dim: int=1, num_heads: int=1) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList([Attention(d_model, row_dim, col_dim) for _ in range(num_heads)])
+        self.col_dim = col_dim
+
+    def forward(self, encodings_for_q: Tensor, encodings_for_k: Tensor, encodings_for_v: Tensor, mask: Tensor | None=None) -> Tensor:
+        contexts = [head(encodings_for_q, encodings_for_k, encodings_for_v, mask) for head in reversed(self.heads)]
+        return torch.cat(contexts, dim=self.col_dim)
+
+
+#% causal_wrapper_d4_of_09
+#% CausalAttention | dropout_missing | CausalAttention does not apply dropout.
+#% MultiHeadAttentionWrapper | heads_mixed | MultiHeadAttentionWrapper interleaves the heads' features (stack on the last axis) instead of putting them side by side.
+class CausalAttention(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, qkv_bias: bool=False) -> None:
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        future = torch.ones(context_length, context_length).triu(diagonal=1)
+        self.register_buffer('mask', future == 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        T = x.shape[1]
+        context_length = self.mask.shape[0]
+        if context_length < T:
+            raise ValueError(f'{T} tokens do not fit into a context of {context_length}')
+        queries = self.W_query(x)
+        keys = self.W_key(x)
+        values = self.W_value(x)
+        scores = queries @ keys.transpose(-2, -1)
+        masked = scores.masked_fill(self.mask[:T, :T], float('-inf'))
+        weights = torch.softmax(masked / keys.shape[-1] ** 0.5, dim=-1)
+        return weights @ values
+
+
+class MultiHeadAttentionWrapper(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int, context_length: int, dropout: float, num_heads: int, qkv_bias: bool=False) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList([CausalAttention(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)])
+
+    def forward(self, x: Tensor) -> Tensor:
+        contexts = [head(x) for head in self.heads]
+        return torch.stack(contexts, dim=-1).flatten(-2)

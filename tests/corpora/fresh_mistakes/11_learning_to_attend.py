@@ -675,3 +675,123 @@ def train_step(model, ids, targets, learning_rate):
 
 def train(model, batches, learning_rate):
     return [train_step(model, *batch, learning_rate) for batch in batches[:-1]]
+
+
+#% no_max_s1_of_11
+#% log_softmax | softmax_unstable | log_softmax does not subtract the largest logit, so large logits overflow.
+def log_softmax(logits: Tensor) -> Tensor:
+    return logits - torch.log(torch.exp(logits).sum(-1, keepdim=True))
+
+
+#% mean_over_items_s2_of_11
+#% cross_entropy | wrong_divisor, wrong_reduction | cross_entropy divides the sum by the number of items (B) instead of by all predictions.
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    if logits.shape[:-1] != targets.shape:
+        raise ValueError('shapes')
+    V = logits.size(-1)
+    flat = log_softmax(logits).reshape(-1, V)
+    picked = flat[torch.arange(flat.size(0)), targets.reshape(-1)]
+    return -picked.sum() / targets.size(0)
+
+
+#% causal_reader_s3_of_11
+#% Reader | mask_extra | Reader hides later tokens although each token should see all.
+class Reader(nn.Module):
+
+    def __init__(self, vocab_size: int, d_model: int, context_length: int) -> None:
+        super().__init__()
+        self.tok_emb = nn.Embedding(vocab_size, d_model)
+        self.pos_emb = nn.Embedding(context_length, d_model)
+        self.W_query = nn.Linear(d_model, d_model, bias=False)
+        self.W_key = nn.Linear(d_model, d_model, bias=False)
+        self.W_value = nn.Linear(d_model, d_model, bias=False)
+        self.out_head = nn.Linear(d_model, vocab_size, bias=False)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        T = ids.shape[1]
+        context_length = self.pos_emb.num_embeddings
+        if context_length < T:
+            raise ValueError(f'{T} tokens do not fit into a context of {context_length}')
+        positions = torch.arange(T, device=ids.device)
+        x = self.tok_emb(ids) + self.pos_emb(positions)
+        queries = self.W_query(x)
+        keys = self.W_key(x)
+        values = self.W_value(x)
+        scores = queries @ keys.transpose(-2, -1)
+        future = torch.ones(T, T).triu(diagonal=1).bool()
+        scores = scores.masked_fill(future, -torch.inf)
+        weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)
+        context = weights @ values
+        return self.out_head(context)
+
+
+#% no_zero_grad_s4_of_11
+#% train_step | state_kept | train_step does not reset the gradients, so those of earlier calls are added.
+def train_step(model: nn.Module, ids: Tensor, targets: Tensor, learning_rate: float) -> float:
+    loss = cross_entropy(model(ids), targets)
+    loss.backward()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.grad is not None:
+                parameter -= learning_rate * parameter.grad
+    return loss.item()
+
+
+#% step_d1_of_11
+#% train_step | sign_reversed, step_wrong | train_step moves uphill (adds the gradient).
+#% train_step | step_order, wrong_return | train_step returns the loss after the step instead of before.
+def train_step(model: nn.Module, ids: Tensor, targets: Tensor, learning_rate: float) -> float:
+    model.zero_grad()
+    cross_entropy(model(ids), targets).backward()
+    with torch.no_grad():
+        for p in model.parameters():
+            if p.grad is not None:
+                p.add_(p.grad, alpha=learning_rate)
+        after = cross_entropy(model(ids), targets)
+    return after.item()
+
+
+#% ce_d2_of_11
+#% cross_entropy | sign_reversed, step_wrong | cross_entropy lacks the minus sign.
+#% cross_entropy | check_missing | cross_entropy does not check the shapes (no ValueError).
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    logp = log_softmax(logits)
+    return logp.gather(-1, targets.unsqueeze(-1)).mean()
+
+
+#% softmax_ce_d3_of_11
+#% log_softmax | softmax_axis, wrong_axis | log_softmax sums over the first axis instead of the last.
+#% cross_entropy | wrong_divisor, wrong_reduction | cross_entropy returns the sum instead of the mean.
+def log_softmax(logits: Tensor) -> Tensor:
+    shifted = logits - logits.amax(dim=-1, keepdim=True)
+    return shifted - shifted.exp().sum(dim=0, keepdim=True).log()
+
+
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    if targets.shape != logits.shape[:-1]:
+        raise ValueError(f'{tuple(targets.shape)} targets for {tuple(logits.shape)} logits')
+    log_probabilities = log_softmax(logits)
+    chosen = log_probabilities.gather(-1, targets.unsqueeze(-1))
+    return -chosen.sum()
+
+
+#% step_train_d4_of_11
+#% train_step | detached | train_step returns a tensor in the graph instead of a float.
+#% train | boundary | train leaves out the last batch.
+def train_step(model: nn.Module, ids: Tensor, targets: Tensor, learning_rate: float) -> float:
+    loss = cross_entropy(model(ids), targets)
+    model.zero_grad()
+    loss.backward()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.grad is not None:
+                parameter -= learning_rate * parameter.grad
+    return loss
+
+
+def train(model: nn.Module, batches: Sequence[tuple[Tensor, Tensor]], learning_rate: float) -> list[float]:
+    history = []
+    for i in range(len(batches) - 1):
+        ids, targets = batches[i]
+        history += [train_step(model, ids, targets, learning_rate)]
+    return history

@@ -730,3 +730,113 @@ def self_attention_backward(x, W_query, W_key, W_value, grad_context, scale=None
     flat = x.reshape(-1, x.shape[-1])
     dWs = [flat.T @ d.reshape(-1, d.shape[-1]) for d in (dq, dk, dv)]
     return dv @ W_value.T, *dWs
+
+
+#% no_mean_s1_of_12
+#% cross_entropy_backward | wrong_divisor, wrong_reduction | cross_entropy_backward does not divide by the number of predictions.
+def cross_entropy_backward(logits: Tensor, targets: Tensor) -> Tensor:
+    grad = torch.exp(torch.log_softmax(logits, dim=1))
+    grad[torch.arange(logits.size(0)), targets] -= 1
+    return grad
+
+
+#% jacobian_diagonal_s2_of_12
+#% softmax_jacobian | step_missing | softmax_jacobian has only the diagonal: the entries -w_i w_j beside it are missing.
+def softmax_jacobian(weights: Tensor) -> Tensor:
+    return torch.diag(weights * (1 - weights))
+
+
+#% keys_unscaled_s3_of_12
+#% attention_backward | scale_missing | attention_backward forgets the scale in the gradient of the keys.
+def attention_backward(queries: Tensor, keys: Tensor, values: Tensor, grad_context: Tensor, scale: float | None=None, hidden: Tensor | None=None) -> tuple[Tensor, Tensor, Tensor]:
+    s = 1 / queries.shape[-1] ** 0.5 if scale is None else scale
+    logits = s * torch.einsum('...id,...jd->...ij', queries, keys)
+    if hidden is not None:
+        logits = torch.where(hidden, torch.full_like(logits, -torch.inf), logits)
+    w = logits.softmax(-1)
+    dv = torch.einsum('...ij,...id->...jd', w, grad_context)
+    dw = torch.einsum('...id,...jd->...ij', grad_context, values)
+    ds = softmax_backward(w, dw)
+    dq = s * torch.einsum('...ij,...jd->...id', ds, keys)
+    dk = torch.einsum('...ij,...id->...jd', ds, queries)
+    return (dq, dk, dv)
+
+
+#% x_without_values_s4_of_12
+#% self_attention_backward | step_missing | self_attention_backward leaves out the values' part in the gradient of x.
+def self_attention_backward(x: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor, grad_context: Tensor, scale: float | None=None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    queries, keys, values = (x @ W_query, x @ W_key, x @ W_value)
+    gradients = attention_backward(queries, keys, values, grad_context, scale)
+    grad_queries, grad_keys, grad_values = gradients
+    grad_x = grad_queries @ W_query.T + grad_keys @ W_key.T
+    rows = x.flatten(0, -2)
+    grad_W_query = rows.T @ grad_queries.flatten(0, -2)
+    grad_W_key = rows.T @ grad_keys.flatten(0, -2)
+    grad_W_value = rows.T @ grad_values.flatten(0, -2)
+    return (grad_x, grad_W_query, grad_W_key, grad_W_value)
+
+
+#% attention_d1_of_12
+#% attention_backward | scale_wrong_size, scale_wrong_power | attention_backward uses 1/d instead of 1/√d as default scale.
+#% attention_backward | argument_ignored | attention_backward ignores hidden.
+def attention_backward(queries: Tensor, keys: Tensor, values: Tensor, grad_context: Tensor, scale: float | None=None, hidden: Tensor | None=None) -> tuple[Tensor, Tensor, Tensor]:
+    if scale is None:
+        scale = 1 / queries.shape[-1]
+    scores = queries @ keys.transpose(-2, -1) * scale
+    weights = torch.softmax(scores, dim=-1)
+    grad_values = weights.transpose(-2, -1) @ grad_context
+    grad_weights = grad_context @ values.transpose(-2, -1)
+    grad_scores = softmax_backward(weights, grad_weights) * scale
+    grad_queries = grad_scores @ keys
+    grad_keys = grad_scores.transpose(-2, -1) @ queries
+    return (grad_queries, grad_keys, grad_values)
+
+
+#% ce_d2_of_12
+#% cross_entropy_backward | softmax_axis, wrong_axis | cross_entropy_backward takes the softmax over the predictions (dim 0).
+#% cross_entropy_backward | wrong_divisor, wrong_reduction | cross_entropy_backward does not divide by N.
+def cross_entropy_backward(logits: Tensor, targets: Tensor) -> Tensor:
+    p = logits.softmax(dim=0)
+    y = torch.zeros_like(p).scatter_(1, targets[:, None], 1.0)
+    return p - y
+
+
+#% softmax_attention_d3_of_12
+#% softmax_backward | softmax_axis, wrong_axis | softmax_backward sums over all rows instead of each row.
+#% attention_backward | scale_missing | attention_backward forgets the scale in the gradient of the scores.
+def softmax_backward(weights: Tensor, grad_weights: Tensor) -> Tensor:
+    mean = (weights * grad_weights).sum()
+    return weights * (grad_weights - mean)
+
+
+def attention_backward(queries: Tensor, keys: Tensor, values: Tensor, grad_context: Tensor, scale: float | None=None, hidden: Tensor | None=None) -> tuple[Tensor, Tensor, Tensor]:
+    if scale is None:
+        scale = queries.shape[-1] ** (-0.5)
+    scores = queries @ keys.transpose(-2, -1) * scale
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -torch.inf)
+    weights = torch.softmax(scores, dim=-1)
+    grad_values = weights.transpose(-2, -1) @ grad_context
+    grad_weights = grad_context @ values.transpose(-2, -1)
+    grad_scores = softmax_backward(weights, grad_weights)
+    grad_queries = grad_scores @ keys
+    grad_keys = grad_scores.transpose(-2, -1) @ queries
+    return (grad_queries, grad_keys, grad_values)
+
+
+#% softmax_self_d4_of_12
+#% softmax_backward | wrong_divisor, wrong_reduction | softmax_backward does not multiply the mean by the weights (missing parentheses).
+#% self_attention_backward | wrong_divisor, wrong_reduction | self_attention_backward takes the mean over the batch in the matrices' gradients instead of the sum.
+def softmax_backward(weights: Tensor, grad_weights: Tensor) -> Tensor:
+    mean = (weights * grad_weights).sum(dim=-1, keepdim=True)
+    return weights * grad_weights - mean
+
+
+def self_attention_backward(x: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor, grad_context: Tensor, scale: float | None=None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    q, k, v = (x @ W_query, x @ W_key, x @ W_value)
+    dq, dk, dv = attention_backward(q, k, v, grad_context, scale)
+    dx = dq @ W_query.T + dk @ W_key.T + dv @ W_value.T
+    grads = [x.transpose(-2, -1) @ g for g in (dq, dk, dv)]
+    if x.dim() == 3:
+        grads = [g.mean(0) for g in grads]
+    return (dx, *grads)

@@ -1336,3 +1336,158 @@ class TransformerBlock(nn.Module):
             return x + self.ff(self.norm1(x))
         x = self.norm1(x + self.att(x))
         return self.norm2(x + self.ff(x))
+
+
+#% sample_variance_s1_of_14
+#% LayerNorm | variance_unbiased | LayerNorm uses the sample variance (divided by d_model - 1).
+class LayerNorm(nn.Module):
+
+    def __init__(self, d_model: int, eps: float=1e-05) -> None:
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(d_model))
+        self.shift = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        mu = torch.mean(x, dim=-1, keepdim=True)
+        var = torch.var(x, dim=-1, keepdim=True)
+        return (x - mu) * torch.rsqrt(var + self.eps) * self.scale + self.shift
+
+
+#% eps_outside_s2_of_14
+#% RMSNorm | eps_outside_root | RMSNorm adds eps to the root instead of under it.
+class RMSNorm(nn.Module):
+
+    def __init__(self, d_model: int, eps: float=1e-06) -> None:
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean_square = (x ** 2).mean(dim=-1, keepdim=True)
+        return self.scale * x / (torch.sqrt(mean_square) + self.eps)
+
+
+#% last_without_gelu_s3_of_14
+#% DeepNetwork | step_missing | DeepNetwork has no GELU after the last layer.
+class DeepNetwork(nn.Module):
+
+    def __init__(self, layer_sizes: Sequence[int], use_shortcut: bool) -> None:
+        super().__init__()
+        self.use_shortcut = use_shortcut
+        pairs = zip(layer_sizes[:-1], layer_sizes[1:], strict=True)
+        self.layers = nn.ModuleList((nn.Linear(d_in, d_out) for d_in, d_out in pairs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        last = len(self.layers) - 1
+        for i, layer in enumerate(self.layers):
+            y = layer(x)
+            if i < last:
+                y = gelu(y)
+            if self.use_shortcut and y.shape == x.shape:
+                y = y + x
+            x = y
+        return x
+
+
+#% shortcut_from_norm_s4_of_14
+#% TransformerBlock | operand_repeated, step_extra | TransformerBlock in pre-norm adds the normalized features instead of the features before the norm.
+class TransformerBlock(nn.Module):
+
+    def __init__(self, attention: nn.Module, d_model: int, d_hidden: int, norm_first: bool=True, activation: str='gelu') -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.norm_first:
+            h = self.norm1(x + self.att(x))
+            return self.norm2(h + self.ff(h))
+        n = self.norm1(x)
+        h = n + self.att(n)
+        n = self.norm2(h)
+        return n + self.ff(n)
+
+
+#% swiglu_d1_of_14
+#% SwiGLU | bias_wrong | SwiGLU's layers have biases.
+#% SwiGLU | wrong_form, wrong_operation | SwiGLU gates with sigmoid instead of silu.
+class SwiGLU(nn.Module):
+
+    def __init__(self, d_model: int, d_hidden: int) -> None:
+        super().__init__()
+        self.gate = nn.Linear(d_model, d_hidden)
+        self.up = nn.Linear(d_model, d_hidden)
+        self.down = nn.Linear(d_hidden, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(self.gate(x).sigmoid() * self.up(x))
+
+
+#% gelu_d2_of_14
+#% gelu | wrong_form, wrong_operation | gelu squares x instead of cubing it.
+#% gelu | factor_missing, nats_for_bits | gelu lacks the factor 1/2.
+def gelu(x: Tensor) -> Tensor:
+    return x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 2)))
+
+
+#% gelu_ff_d3_of_14
+#% gelu | wrong_form, wrong_operation | gelu uses √(2π) instead of √(2/π).
+#% FeedForward | operand_repeated, step_extra | FeedForward applies the activation once more after linear2.
+def gelu(x: Tensor) -> Tensor:
+    inner = math.sqrt(2 * math.pi) * (x + 0.044715 * x ** 3)
+    return 0.5 * x * (1 + torch.tanh(inner))
+
+
+class FeedForward(nn.Module):
+
+    def __init__(self, d_model: int, d_hidden: int, activation: str='gelu') -> None:
+        super().__init__()
+        if activation not in ('gelu', 'relu'):
+            raise ValueError(f'the activation is gelu or relu, not {activation!r}')
+        self.activation = gelu if activation == 'gelu' else torch.relu
+        self.linear1 = nn.Linear(d_model, d_hidden)
+        self.linear2 = nn.Linear(d_hidden, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.activation(self.linear1(x))
+        return self.activation(self.linear2(hidden))
+
+
+#% norm_block_d4_of_14
+#% LayerNorm | boundary | LayerNorm does not add the shift.
+#% TransformerBlock | operand_repeated, step_extra | TransformerBlock in pre-norm uses norm1 also before ff.
+class LayerNorm(nn.Module):
+
+    def __init__(self, d_model: int, eps: float=1e-05) -> None:
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(d_model))
+        self.shift = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean = x.mean(dim=-1, keepdim=True)
+        variance = ((x - mean) ** 2).mean(dim=-1, keepdim=True)
+        normalized = (x - mean) / torch.sqrt(variance + self.eps)
+        return self.scale * normalized
+
+
+class TransformerBlock(nn.Module):
+
+    def __init__(self, attention: nn.Module, d_model: int, d_hidden: int, norm_first: bool=True, activation: str='gelu') -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.norm_first:
+            x = x + self.att(self.norm1(x))
+            return x + self.ff(self.norm1(x))
+        x = self.norm1(x + self.att(x))
+        return self.norm2(x + self.ff(x))

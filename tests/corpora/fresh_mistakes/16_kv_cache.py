@@ -823,3 +823,151 @@ def decode(embeddings: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor, 
         logits = context @ W_out @ W_vocab
         ids.append(logits.argmax().item())
     return ids[1:]
+
+
+#% upper_left_s1_of_16
+#% lower_right_mask | mask_inverted | lower_right_mask is aligned to the upper left corner (the old tokens are not counted).
+def lower_right_mask(num_queries: int, num_keys: int) -> Tensor:
+    i = torch.arange(num_queries).unsqueeze(1)
+    j = torch.arange(num_keys).unsqueeze(0)
+    return j <= i
+
+
+#% new_before_old_s2_of_16
+#% attend_with_cache | parts_exchanged | attend_with_cache puts the new keys and values in front of the cached ones.
+def attend_with_cache(x_new: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor, cache: tuple[Tensor, Tensor] | None=None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    queries = x_new @ W_query
+    keys = x_new @ W_key
+    values = x_new @ W_value
+    if cache is not None:
+        past_keys, past_values = cache
+        keys = torch.cat((keys, past_keys))
+        values = torch.cat((values, past_values))
+    scores = queries @ keys.T / keys.shape[-1] ** 0.5
+    mask = lower_right_mask(len(queries), len(keys))
+    masked = scores.masked_fill(mask == 0, -torch.inf)
+    weights = torch.softmax(masked, dim=-1)
+    return (weights @ values, (keys, values))
+
+
+#% all_ids_again_s3_of_16
+#% decode | operand_repeated, step_extra | decode gives all ids to the step again although the cache has the old ones, so tokens are in the cache several times.
+def decode(embeddings: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor, W_out: Tensor, W_vocab: Tensor, first: int, new_tokens: int) -> list[int]:
+    out = [first]
+    cache = None
+    while len(out) < 1 + new_tokens:
+        context, cache = attend_with_cache(embeddings[torch.tensor(out)], W_query, W_key, W_value, cache)
+        logits = context[-1] @ W_out @ W_vocab
+        out.append(int(torch.argmax(logits)))
+    return out
+
+
+#% cache_only_new_s4_of_16
+#% CachedMultiHeadAttention | wrong_return | CachedMultiHeadAttention returns a cache with the new tokens' keys and values only.
+class CachedMultiHeadAttention(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int, num_heads: int, qkv_bias: bool=False) -> None:
+        super().__init__()
+        if d_out % num_heads != 0:
+            raise ValueError(f'{num_heads} heads cannot share {d_out} features evenly')
+        self.num_heads = num_heads
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+
+    def forward(self, x: Tensor, cache: tuple[Tensor, Tensor] | None=None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        B, T_new, _ = x.shape
+        queries = self.W_query(x)
+        keys = self.W_key(x)
+        values = self.W_value(x)
+        H, d = (self.num_heads, queries.shape[-1] // self.num_heads)
+        queries = queries.view(B, T_new, H, d).transpose(1, 2)
+        keys = keys.view(B, T_new, H, d).transpose(1, 2)
+        values = values.view(B, T_new, H, d).transpose(1, 2)
+        new_cache = (keys, values)
+        if cache is not None:
+            past_keys, past_values = cache
+            keys = torch.cat((past_keys, keys), dim=2)
+            values = torch.cat((past_values, values), dim=2)
+        scores = queries @ keys.transpose(-2, -1) / d ** 0.5
+        mask = lower_right_mask(T_new, keys.shape[2])
+        masked = scores.masked_fill(mask == 0, -torch.inf)
+        weights = torch.softmax(masked, dim=-1)
+        context = weights @ values
+        context = context.transpose(1, 2).reshape(B, T_new, H * d)
+        return (self.out_proj(context), new_cache)
+
+
+#% attend_d1_of_16
+#% attend_with_cache | scale_missing | attend_with_cache does not scale the scores.
+#% attend_with_cache | mask_missing | attend_with_cache has no mask: a new token sees the new tokens after it.
+def attend_with_cache(x_new: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor, cache: tuple[Tensor, Tensor] | None=None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    q, k, v = (x_new @ W for W in (W_query, W_key, W_value))
+    if cache is not None:
+        k = torch.cat([cache[0], k], dim=0)
+        v = torch.cat([cache[1], v], dim=0)
+    att = torch.softmax(q @ k.t(), dim=-1)
+    return (att @ v, (k, v))
+
+
+#% decode_d2_of_16
+#% decode | boundary | decode's list does not start with first.
+#% decode | operand_repeated, step_extra | decode feeds first in every step instead of the newest token.
+def decode(embeddings: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor, W_out: Tensor, W_vocab: Tensor, first: int, new_tokens: int) -> list[int]:
+    ids, cache = ([], None)
+    for _ in range(new_tokens):
+        context, cache = attend_with_cache(embeddings[first:first + 1], W_query, W_key, W_value, cache)
+        ids.append(torch.argmax(context @ W_out @ W_vocab, dim=-1).item())
+    return ids
+
+
+#% mask_attend_d3_of_16
+#% lower_right_mask | mask_shifted, mask_extra | lower_right_mask shows each query one key too many.
+#% attend_with_cache | scale_wrong_size, scale_wrong_power | attend_with_cache divides by the root of d_in instead of d.
+def lower_right_mask(num_queries: int, num_keys: int) -> Tensor:
+    past = num_keys - num_queries + 1
+    return torch.ones(num_queries, num_keys).tril(diagonal=past)
+
+
+def attend_with_cache(x_new: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor, cache: tuple[Tensor, Tensor] | None=None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    queries = x_new @ W_query
+    keys = x_new @ W_key
+    values = x_new @ W_value
+    if cache is not None:
+        past_keys, past_values = cache
+        keys = torch.cat((past_keys, keys))
+        values = torch.cat((past_values, values))
+    scores = queries @ keys.T / x_new.shape[-1] ** 0.5
+    mask = lower_right_mask(len(queries), len(keys))
+    masked = scores.masked_fill(mask == 0, -torch.inf)
+    weights = torch.softmax(masked, dim=-1)
+    return (weights @ values, (keys, values))
+
+
+#% attend_decode_d4_of_16
+#% attend_with_cache | parts_exchanged | attend_with_cache returns the cache as (values, keys).
+#% decode | boundary | decode makes one token too few.
+def attend_with_cache(x_new: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor, cache: tuple[Tensor, Tensor] | None=None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    queries = x_new @ W_query
+    keys = x_new @ W_key
+    values = x_new @ W_value
+    if cache is not None:
+        past_keys, past_values = cache
+        keys = torch.cat((past_keys, keys))
+        values = torch.cat((past_values, values))
+    scores = queries @ keys.T / keys.shape[-1] ** 0.5
+    mask = lower_right_mask(len(queries), len(keys))
+    masked = scores.masked_fill(mask == 0, -torch.inf)
+    weights = torch.softmax(masked, dim=-1)
+    return (weights @ values, (values, keys))
+
+
+def decode(embeddings: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor, W_out: Tensor, W_vocab: Tensor, first: int, new_tokens: int) -> list[int]:
+    ids, cache = ([first], None)
+    for _ in range(new_tokens - 1):
+        x_new = embeddings[ids[-1:]]
+        context, cache = attend_with_cache(x_new, W_query, W_key, W_value, cache)
+        logits = context @ W_out @ W_vocab
+        ids.append(logits.argmax().item())
+    return ids

@@ -874,3 +874,179 @@ def tiled_attention(queries: Tensor, keys: Tensor, values: Tensor, tile_size: in
             context, logsumexp = merge_tiles(context, logsumexp, *tile)
         contexts.append(context)
     return torch.cat(contexts, dim=-2)
+
+
+#% not_rescaled_s1_of_18
+#% online_max_and_sum | softmax_unstable | online_max_and_sum does not rescale the old sum when the maximum grows.
+def online_max_and_sum(scores: Tensor, tile_size: int) -> tuple[Tensor, Tensor]:
+    m = torch.tensor(float('-inf'), dtype=scores.dtype)
+    s = torch.tensor(0.0, dtype=scores.dtype)
+    for part in scores.split(tile_size):
+        m = torch.max(m, part.max())
+        s = s + (part - m).exp().sum()
+    return (m, s)
+
+
+#% lse_without_max_s2_of_18
+#% attend_tile | softmax_unstable | attend_tile's logsumexp lacks the maximum.
+def attend_tile(queries: Tensor, keys: Tensor, values: Tensor, scale: float | None=None, hidden: Tensor | None=None) -> tuple[Tensor, Tensor]:
+    if scale is None:
+        scale = queries.shape[-1] ** (-0.5)
+    scores = queries @ keys.transpose(-2, -1) * scale
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -torch.inf)
+    maximum = scores.amax(dim=-1, keepdim=True)
+    sees_nothing = maximum == -torch.inf
+    maximum = maximum.masked_fill(sees_nothing, 0.0)
+    exponentials = torch.exp(scores - maximum)
+    total = exponentials.sum(dim=-1, keepdim=True)
+    context = exponentials @ values / total.masked_fill(sees_nothing, 1.0)
+    logsumexp = torch.log(total).squeeze(-1)
+    return (context, logsumexp)
+
+
+#% plain_average_s3_of_18
+#% merge_tiles | softmax_unstable | merge_tiles takes exp of the logsumexps without subtracting the maximum, so large ones overflow.
+def merge_tiles(context_a: Tensor, logsumexp_a: Tensor, context_b: Tensor, logsumexp_b: Tensor) -> tuple[Tensor, Tensor]:
+    lse = torch.logaddexp(logsumexp_a, logsumexp_b)
+    a, b = (torch.exp(logsumexp_a), torch.exp(logsumexp_b))
+    both = a + b
+    both = torch.where(both == 0, torch.ones_like(both), both)
+    mixed = (a / both).unsqueeze(-1) * context_a + (b / both).unsqueeze(-1) * context_b
+    return (mixed, lse)
+
+
+#% upper_left_s4_of_18
+#% tiled_attention | mask_inverted | tiled_attention aligns the causal mask to the upper left corner (without + Tk - Tq).
+def tiled_attention(queries: Tensor, keys: Tensor, values: Tensor, tile_size: int, causal: bool=False) -> Tensor:
+    Tq, Tk = (queries.shape[-2], keys.shape[-2])
+    contexts = []
+    for start in range(0, Tq, tile_size):
+        some_queries = queries[..., start:start + tile_size, :]
+        rows = some_queries.shape[:-1]
+        context = queries.new_zeros(*rows, values.shape[-1])
+        logsumexp = queries.new_full(rows, -torch.inf)
+        last_seen = torch.arange(start, start + rows[-1])
+        for first in range(0, Tk, tile_size):
+            if causal and first > last_seen[-1]:
+                break
+            some_keys = keys[..., first:first + tile_size, :]
+            some_values = values[..., first:first + tile_size, :]
+            tokens = torch.arange(first, first + some_keys.shape[-2])
+            hidden = tokens > last_seen.unsqueeze(-1) if causal else None
+            tile = attend_tile(some_queries, some_keys, some_values, hidden=hidden)
+            context, logsumexp = merge_tiles(context, logsumexp, *tile)
+        contexts.append(context)
+    return torch.cat(contexts, dim=-2)
+
+
+#% online_d1_of_18
+#% online_max_and_sum | softmax_unstable | online_max_and_sum starts with a maximum of 0, wrong if all scores are negative.
+#% online_max_and_sum | boundary | online_max_and_sum leaves out the last shorter tile.
+def online_max_and_sum(scores: Tensor, tile_size: int) -> tuple[Tensor, Tensor]:
+    m = scores.new_zeros(())
+    total = scores.new_zeros(())
+    for i in range(len(scores) // tile_size):
+        tile = scores[i * tile_size:(i + 1) * tile_size]
+        new = torch.maximum(m, tile.max())
+        total = total * torch.exp(m - new) + torch.exp(tile - new).sum()
+        m = new
+    return (m, total)
+
+
+#% tile_d2_of_18
+#% attend_tile | scale_wrong_size, scale_wrong_power | attend_tile uses 1/d as the default scale.
+#% attend_tile | softmax_unstable | attend_tile gives NaN for a query that sees no key.
+def attend_tile(queries: Tensor, keys: Tensor, values: Tensor, scale: float | None=None, hidden: Tensor | None=None) -> tuple[Tensor, Tensor]:
+    if scale is None:
+        scale = 1 / queries.shape[-1]
+    scores = queries @ keys.transpose(-2, -1) * scale
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -torch.inf)
+    maximum = scores.amax(dim=-1, keepdim=True)
+    sees_nothing = maximum == -torch.inf
+    exponentials = torch.exp(scores - maximum)
+    total = exponentials.sum(dim=-1, keepdim=True)
+    context = exponentials @ values / total.masked_fill(sees_nothing, 1.0)
+    logsumexp = (maximum + torch.log(total)).squeeze(-1)
+    return (context, logsumexp)
+
+
+#% merge_tiled_d3_of_18
+#% merge_tiles | step_missing | merge_tiles forgets the log of the sum in the logsumexp.
+#% tiled_attention | mask_shifted, mask_extra | tiled_attention hides each query's own token (>= instead of >).
+def merge_tiles(context_a: Tensor, logsumexp_a: Tensor, context_b: Tensor, logsumexp_b: Tensor) -> tuple[Tensor, Tensor]:
+    maximum = torch.maximum(logsumexp_a, logsumexp_b)
+    sees_nothing = maximum == -torch.inf
+    maximum = maximum.masked_fill(sees_nothing, 0.0)
+    sum_a = torch.exp(logsumexp_a - maximum)
+    sum_b = torch.exp(logsumexp_b - maximum)
+    total = sum_a + sum_b
+    logsumexp = maximum + total
+    share_a, share_b = torch.stack((sum_a, sum_b)) / total.masked_fill(sees_nothing, 1.0)
+    context = share_a.unsqueeze(-1) * context_a + share_b.unsqueeze(-1) * context_b
+    return (context, logsumexp)
+
+
+def tiled_attention(queries: Tensor, keys: Tensor, values: Tensor, tile_size: int, causal: bool=False) -> Tensor:
+    Tq, Tk = (queries.shape[-2], keys.shape[-2])
+    contexts = []
+    for start in range(0, Tq, tile_size):
+        some_queries = queries[..., start:start + tile_size, :]
+        rows = some_queries.shape[:-1]
+        context = queries.new_zeros(*rows, values.shape[-1])
+        logsumexp = queries.new_full(rows, -torch.inf)
+        last_seen = torch.arange(start, start + rows[-1]) + Tk - Tq
+        for first in range(0, Tk, tile_size):
+            if causal and first > last_seen[-1]:
+                break
+            some_keys = keys[..., first:first + tile_size, :]
+            some_values = values[..., first:first + tile_size, :]
+            tokens = torch.arange(first, first + some_keys.shape[-2])
+            hidden = tokens >= last_seen.unsqueeze(-1) if causal else None
+            tile = attend_tile(some_queries, some_keys, some_values, hidden=hidden)
+            context, logsumexp = merge_tiles(context, logsumexp, *tile)
+        contexts.append(context)
+    return torch.cat(contexts, dim=-2)
+
+
+#% tile_tiled_d4_of_18
+#% attend_tile | softmax_unstable | attend_tile does not subtract the maximum, so large scores overflow.
+#% tiled_attention | mask_extra | tiled_attention stops too early: it compares with the first query of the tile, so later queries miss keys.
+def attend_tile(queries: Tensor, keys: Tensor, values: Tensor, scale: float | None=None, hidden: Tensor | None=None) -> tuple[Tensor, Tensor]:
+    if scale is None:
+        scale = queries.shape[-1] ** (-0.5)
+    scores = queries @ keys.transpose(-2, -1) * scale
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -torch.inf)
+    maximum = scores.amax(dim=-1, keepdim=True)
+    sees_nothing = maximum == -torch.inf
+    maximum = maximum.masked_fill(sees_nothing, 0.0)
+    maximum = torch.zeros_like(maximum)
+    exponentials = torch.exp(scores)
+    total = exponentials.sum(dim=-1, keepdim=True)
+    context = exponentials @ values / total.masked_fill(sees_nothing, 1.0)
+    logsumexp = (maximum + torch.log(total)).squeeze(-1)
+    return (context, logsumexp)
+
+
+def tiled_attention(queries: Tensor, keys: Tensor, values: Tensor, tile_size: int, causal: bool=False) -> Tensor:
+    Tq, Tk = (queries.shape[-2], keys.shape[-2])
+    contexts = []
+    for start in range(0, Tq, tile_size):
+        some_queries = queries[..., start:start + tile_size, :]
+        rows = some_queries.shape[:-1]
+        context = queries.new_zeros(*rows, values.shape[-1])
+        logsumexp = queries.new_full(rows, -torch.inf)
+        last_seen = torch.arange(start, start + rows[-1]) + Tk - Tq
+        for first in range(0, Tk, tile_size):
+            if causal and first > last_seen[0]:
+                break
+            some_keys = keys[..., first:first + tile_size, :]
+            some_values = values[..., first:first + tile_size, :]
+            tokens = torch.arange(first, first + some_keys.shape[-2])
+            hidden = tokens > last_seen.unsqueeze(-1) if causal else None
+            tile = attend_tile(some_queries, some_keys, some_values, hidden=hidden)
+            context, logsumexp = merge_tiles(context, logsumexp, *tile)
+        contexts.append(context)
+    return torch.cat(contexts, dim=-2)

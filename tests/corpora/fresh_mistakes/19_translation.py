@@ -3310,3 +3310,727 @@ class Translator(nn.Module):
     def forward(self, source: Tensor, inputs: Tensor, source_mask: Tensor | None=None) -> Tensor:
         memory = self.encode(source, source_mask)
         return self.decode(inputs, memory, source_mask)
+
+
+#% left_padding_s01_of_19
+#% pad_batch | parts_exchanged | pad_batch puts the padding at the left of each row instead of at the right.
+def pad_batch(sequences: Sequence[Sequence[int]], padding: int=0) -> tuple[Tensor, Tensor]:
+    T = max(map(len, sequences))
+    rows, keep = ([], [])
+    for seq in sequences:
+        missing = T - len(seq)
+        rows.append([padding] * missing + list(seq))
+        keep.append([False] * missing + [True] * len(seq))
+    return (torch.tensor(rows), torch.tensor(keep))
+
+
+#% mask_from_ids_s02_of_19
+#% pad_batch | mask_extra | pad_batch derives the mask from the ids (ids != padding), so a real token with the padding's id counts as padding.
+def pad_batch(sequences: Sequence[Sequence[int]], padding: int=0) -> tuple[Tensor, Tensor]:
+    lengths = torch.tensor([len(sequence) for sequence in sequences])
+    longest = max((len(sequence) for sequence in sequences))
+    ids = torch.full((len(sequences), longest), padding)
+    for row, sequence in zip(ids, sequences, strict=True):
+        row[:len(sequence)] = torch.tensor(sequence)
+    mask = ids != padding
+    return (ids, mask)
+
+
+#% mask_inverted_s03_of_19
+#% pad_batch | mask_inverted | pad_batch returns a mask that is True at padding and False at tokens (inverted).
+def pad_batch(sequences: Sequence[Sequence[int]], padding: int=0) -> tuple[Tensor, Tensor]:
+    from torch.nn.utils.rnn import pad_sequence
+    tensors = [torch.tensor(list(s), dtype=torch.long) for s in sequences]
+    batch = pad_sequence(tensors, batch_first=True, padding_value=padding)
+    is_pad = torch.ones(batch.shape, dtype=torch.bool)
+    for b, t in enumerate(tensors):
+        is_pad[b, :t.numel()] = False
+    return (batch, is_pad)
+
+
+#% end_after_padding_s04_of_19
+#% teacher_forcing | step_misplaced | teacher_forcing appends end after the padding (in the last column) instead of directly after each list.
+def teacher_forcing(sequences: Sequence[Sequence[int]], start: int, end: int, padding: int=0) -> tuple[Tensor, Tensor]:
+    ids, _ = pad_batch(sequences, padding)
+    n = ids.size(0)
+    first = torch.full((n, 1), start)
+    last = torch.full((n, 1), end)
+    return (torch.cat([first, ids], dim=1), torch.cat([ids, last], dim=1))
+
+
+#% mask_unsqueeze_one_s05_of_19
+#% MultiHeadCrossAttention | mask_axis | MultiHeadCrossAttention adds the heads' axis to the mask at position 1, which is wrong for a mask of two axes (T_q, T_k).
+class MultiHeadCrossAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int, qkv_bias: bool=False) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f'{num_heads} heads cannot share {d_model} features evenly')
+        self.num_heads = num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, visible: Tensor | None=None) -> Tensor:
+        B, T_q, d_model = x.shape
+        T_k = memory.shape[1]
+        H, d = (self.num_heads, d_model // self.num_heads)
+        queries = self.W_query(x).view(B, T_q, H, d).transpose(1, 2)
+        keys = self.W_key(memory).view(B, T_k, H, d).transpose(1, 2)
+        values = self.W_value(memory).view(B, T_k, H, d).transpose(1, 2)
+        scores = queries @ keys.transpose(-2, -1) / d ** 0.5
+        if visible is not None:
+            visible = visible.unsqueeze(1)
+            scores = scores.masked_fill(~visible, float('-inf'))
+        weights = torch.softmax(scores, dim=-1)
+        context = weights @ values
+        context = context.transpose(1, 2).reshape(B, T_q, d_model)
+        return self.out_proj(context)
+
+
+#% scale_d_model_s06_of_19
+#% MultiHeadCrossAttention | scale_wrong_size, scale_wrong_power | MultiHeadCrossAttention divides the scores by the root of d_model instead of the root of the head size.
+class MultiHeadCrossAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int, qkv_bias: bool=False) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f'{num_heads} heads cannot share {d_model} features evenly')
+        self.num_heads = num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, visible: Tensor | None=None) -> Tensor:
+        heads = self.num_heads
+        split = lambda t: t.unflatten(-1, (heads, -1))
+        q, k, v = (split(self.W_query(x)), split(self.W_key(memory)), split(self.W_value(memory)))
+        att = torch.einsum('bqhd,bkhd->bhqk', q, k) / math.sqrt(x.size(-1))
+        if visible is not None:
+            m = visible if visible.dim() == 3 else visible[None]
+            att = att.masked_fill(m[:, None].logical_not(), -math.inf)
+        att = nn.functional.softmax(att, dim=-1)
+        out = torch.einsum('bhqk,bkhd->bqhd', att, v).flatten(-2)
+        return self.out_proj(out)
+
+
+#% view_without_transpose_s07_of_19
+#% MultiHeadCrossAttention | reshaped | MultiHeadCrossAttention splits the heads with reshape(B, H, T, d) directly, without a transpose, so tokens and features get mixed.
+class MultiHeadCrossAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int, qkv_bias: bool=False) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f'{num_heads} heads cannot share {d_model} features evenly')
+        self.num_heads = num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, visible: Tensor | None=None) -> Tensor:
+        b, n, d_model = x.shape
+        m = memory.shape[1]
+        head_size = d_model // self.num_heads
+
+        def split_heads(t, length):
+            return t.reshape(b, self.num_heads, length, head_size)
+        q = split_heads(self.W_query(x), n)
+        k = split_heads(self.W_key(memory), m)
+        v = split_heads(self.W_value(memory), m)
+        scores = torch.matmul(q, k.mT) * head_size ** (-0.5)
+        if visible is not None:
+            scores = torch.where(visible.unsqueeze(-3), scores, torch.tensor(float('-inf')))
+        out = scores.softmax(-1) @ v
+        return self.out_proj(out.transpose(1, 2).reshape(b, n, d_model))
+
+
+#% mask_inverted_s08_of_19
+#% MultiHeadCrossAttention | mask_inverted | MultiHeadCrossAttention hides the keys where visible is True.
+class MultiHeadCrossAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int, qkv_bias: bool=False) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f'{num_heads} heads cannot share {d_model} features evenly')
+        self.num_heads = num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, visible: Tensor | None=None) -> Tensor:
+        B, T_q, d_model = x.shape
+        T_k = memory.shape[1]
+        H, d = (self.num_heads, d_model // self.num_heads)
+        queries = self.W_query(x).view(B, T_q, H, d).transpose(1, 2)
+        keys = self.W_key(memory).view(B, T_k, H, d).transpose(1, 2)
+        values = self.W_value(memory).view(B, T_k, H, d).transpose(1, 2)
+        scores = queries @ keys.transpose(-2, -1) / d ** 0.5
+        if visible is not None:
+            visible = visible.unsqueeze(-3)
+            scores = scores.masked_fill(visible, float('-inf'))
+        weights = torch.softmax(scores, dim=-1)
+        context = weights @ values
+        context = context.transpose(1, 2).reshape(B, T_q, d_model)
+        return self.out_proj(context)
+
+
+#% encoder_mask_axis_s09_of_19
+#% EncoderBlock | mask_axis | EncoderBlock gives the mask its new axis at the end, (B, T, 1), so padding's rows are hidden as queries and padding is seen as key.
+class EncoderBlock(nn.Module):
+
+    def __init__(self, attention: nn.Module, d_model: int, d_hidden: int, norm_first: bool=True, activation: str='gelu') -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | None=None) -> Tensor:
+        visible = None if mask is None else mask.unsqueeze(-1)
+        if self.norm_first:
+            normalized = self.norm1(x)
+            x = x + self.att(normalized, normalized, visible)
+            return x + self.ff(self.norm2(x))
+        x = self.norm1(x + self.att(x, x, visible))
+        return self.norm2(x + self.ff(x))
+
+
+#% encoder_norm_queries_only_s10_of_19
+#% EncoderBlock | step_missing | EncoderBlock in pre-norm normalizes only the queries' input; keys and values come from the unnormalized x.
+class EncoderBlock(nn.Module):
+
+    def __init__(self, attention: nn.Module, d_model: int, d_hidden: int, norm_first: bool=True, activation: str='gelu') -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | None=None) -> Tensor:
+        if mask is not None:
+            mask = mask[:, None, :]
+        if self.norm_first:
+            h = x + self.att(self.norm1(x), x, mask)
+            out = h + self.ff(self.norm2(h))
+        else:
+            h = self.norm1(x + self.att(x, x, mask))
+            out = self.norm2(h + self.ff(h))
+        return out
+
+
+#% decoder_norm_memory_s11_of_19
+#% DecoderBlock | operand_repeated, step_extra | DecoderBlock in pre-norm also normalizes the memory with norm2.
+class DecoderBlock(nn.Module):
+
+    def __init__(self, self_attention: nn.Module, cross_attention: nn.Module, d_model: int, d_hidden: int, norm_first: bool=True, activation: str='gelu') -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.self_att = self_attention
+        self.norm1 = LayerNorm(d_model)
+        self.cross_att = cross_attention
+        self.norm2 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm3 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None=None) -> Tensor:
+        T_t = x.shape[1]
+        past = torch.ones(T_t, T_t, dtype=torch.bool).tril()
+        visible = None if memory_mask is None else memory_mask.unsqueeze(1)
+        if self.norm_first:
+            normalized = self.norm1(x)
+            x = x + self.self_att(normalized, normalized, past)
+            x = x + self.cross_att(self.norm2(x), self.norm2(memory), visible)
+            return x + self.ff(self.norm3(x))
+        x = self.norm1(x + self.self_att(x, x, past))
+        x = self.norm2(x + self.cross_att(x, memory, visible))
+        return self.norm3(x + self.ff(x))
+
+
+#% decoder_stale_shortcut_s12_of_19
+#% DecoderBlock | operand_repeated, step_extra | DecoderBlock in pre-norm adds the cross-attention to the original x instead of the features after self-attention, so the self-attention's shortcut is lost.
+class DecoderBlock(nn.Module):
+
+    def __init__(self, self_attention: nn.Module, cross_attention: nn.Module, d_model: int, d_hidden: int, norm_first: bool=True, activation: str='gelu') -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.self_att = self_attention
+        self.norm1 = LayerNorm(d_model)
+        self.cross_att = cross_attention
+        self.norm2 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm3 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None=None) -> Tensor:
+        n = x.size(1)
+        causal = torch.tril(torch.ones(n, n)).bool()
+        m = memory_mask[:, None, :] if memory_mask is not None else None
+        if self.norm_first:
+            y = self.norm1(x)
+            a = x + self.self_att(y, y, causal)
+            b = x + self.cross_att(self.norm2(a), memory, m)
+            return b + self.ff(self.norm3(b))
+        a = self.norm1(x + self.self_att(x, x, causal))
+        b = self.norm2(a + self.cross_att(a, memory, m))
+        return self.norm3(b + self.ff(b))
+
+
+#% translator_mask_not_decoded_s13_of_19
+#% Translator | mask_missing | Translator.forward does not give the source mask to decode, so the decoder reads padding.
+class Translator(nn.Module):
+
+    def __init__(self, source_vocab: int, target_vocab: int, max_source: int, max_target: int, d_model: int, num_heads: int, num_blocks: int=1) -> None:
+        super().__init__()
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+        self.encoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            attention = MultiHeadCrossAttention(d_model, num_heads)
+            self.encoder.append(EncoderBlock(attention, d_model, 4 * d_model))
+        self.encoder_norm = LayerNorm(d_model)
+        self.decoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            self_attention = MultiHeadCrossAttention(d_model, num_heads)
+            cross_attention = MultiHeadCrossAttention(d_model, num_heads)
+            block = DecoderBlock(self_attention, cross_attention, d_model, 4 * d_model)
+            self.decoder.append(block)
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        T_s = source.shape[1]
+        if self.source_pos.num_embeddings < T_s:
+            raise ValueError(f"{T_s} tokens are more than the source's positions")
+        x = self.source_emb(source) + self.source_pos(torch.arange(T_s))
+        for block in self.encoder:
+            x = block(x, source_mask)
+        return self.encoder_norm(x)
+
+    def decode(self, inputs: Tensor, memory: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        T_t = inputs.shape[1]
+        if self.target_pos.num_embeddings < T_t:
+            raise ValueError(f"{T_t} tokens are more than the target's positions")
+        x = self.target_emb(inputs) + self.target_pos(torch.arange(T_t))
+        for block in self.decoder:
+            x = block(x, memory, source_mask)
+        return self.out_head(self.decoder_norm(x))
+
+    def forward(self, source: Tensor, inputs: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        memory = self.encode(source, source_mask)
+        return self.decode(inputs, memory)
+
+
+#% loss_mean_over_all_s14_of_19
+#% smoothed_cross_entropy | wrong_divisor, wrong_reduction | smoothed_cross_entropy divides the sum by the number of all targets, padding included.
+def smoothed_cross_entropy(logits: Tensor, targets: Tensor, smoothing: float=0.0, padding: int=0) -> Tensor:
+    logp = nn.functional.log_softmax(logits, dim=-1)
+    nll = -logp.gather(2, targets[..., None])[..., 0]
+    loss = (1.0 - smoothing) * nll - smoothing * logp.mean(-1)
+    keep = (targets != padding).float()
+    return (loss * keep).mean()
+
+
+#% smoothing_over_others_s15_of_19
+#% smoothed_cross_entropy | wrong_form | smoothed_cross_entropy spreads the smoothing over the V - 1 other tokens and gives the target only 1 - smoothing.
+def smoothed_cross_entropy(logits: Tensor, targets: Tensor, smoothing: float=0.0, padding: int=0) -> Tensor:
+    V = logits.shape[-1]
+    log_p = logits - torch.logsumexp(logits, dim=-1, keepdim=True)
+    q = torch.full_like(log_p, smoothing / (V - 1))
+    q.scatter_(-1, targets.unsqueeze(-1), 1 - smoothing)
+    per_token = -(q * log_p).sum(dim=-1)
+    return per_token[targets.ne(padding)].mean()
+
+
+#% result_with_start_s16_of_19
+#% greedy_translate | parts_exchanged | greedy_translate returns the start id in front of the translation.
+def greedy_translate(model: nn.Module, source: Tensor, source_mask: Tensor | None, start: int, end: int, max_length: int, padding: int=0) -> Tensor:
+    B = source.shape[0]
+    with torch.no_grad():
+        memory = model.encode(source, source_mask)
+        ids = torch.full((B, 1), start)
+        done = torch.zeros(B, dtype=torch.bool)
+        for _ in range(max_length):
+            logits = model.decode(ids, memory, source_mask)[:, -1]
+            next_ids = logits.argmax(dim=-1).masked_fill(done, padding)
+            ids = torch.cat((ids, next_ids.unsqueeze(-1)), dim=1)
+            done = done | (next_ids == end)
+            if done.all():
+                break
+    return ids
+
+
+#% stops_at_first_end_s17_of_19
+#% greedy_translate | operand_repeated, step_extra | greedy_translate stops as soon as one item has ended (any) instead of when all have.
+def greedy_translate(model: nn.Module, source: Tensor, source_mask: Tensor | None, start: int, end: int, max_length: int, padding: int=0) -> Tensor:
+    n = source.size(0)
+    out = torch.full((n, 1), start, dtype=torch.long)
+    finished = torch.zeros(n, dtype=torch.bool)
+    with torch.no_grad():
+        mem = model.encode(source, source_mask)
+        while out.size(1) <= max_length:
+            step = model.decode(out, mem, source_mask)[:, -1, :].argmax(-1)
+            step = torch.where(finished, torch.full_like(step, padding), step)
+            out = torch.cat([out, step[:, None]], dim=1)
+            finished |= step.eq(end)
+            if finished.any():
+                break
+    return out[:, 1:]
+
+
+#% encodes_each_step_s18_of_19
+#% greedy_translate | operand_repeated, step_extra | greedy_translate encodes the source again in every step.
+def greedy_translate(model: nn.Module, source: Tensor, source_mask: Tensor | None, start: int, end: int, max_length: int, padding: int=0) -> Tensor:
+    B = len(source)
+    tokens = torch.full((B, 1), start)
+    done = torch.zeros(B, dtype=torch.bool)
+    for _ in range(max_length):
+        with torch.no_grad():
+            logits = model(source, tokens, source_mask)
+        new = torch.argmax(logits[:, -1], dim=-1)
+        new[done] = padding
+        tokens = torch.cat((tokens, new.view(B, 1)), dim=1)
+        done = done | (new == end)
+        if bool(done.all()):
+            break
+    return tokens[:, 1:]
+
+
+#% greedy_d1_of_19
+#% greedy_translate | step_missing | greedy_translate does not put padding after an item's end: the model's predictions go on.
+#% greedy_translate | parts_exchanged | greedy_translate returns the start id in front of the translation.
+def greedy_translate(model: nn.Module, source: Tensor, source_mask: Tensor | None, start: int, end: int, max_length: int, padding: int=0) -> Tensor:
+    B = source.shape[0]
+    with torch.no_grad():
+        memory = model.encode(source, source_mask)
+        ids = torch.full((B, 1), start)
+        done = torch.zeros(B, dtype=torch.bool)
+        for _ in range(max_length):
+            logits = model.decode(ids, memory, source_mask)[:, -1]
+            next_ids = logits.argmax(dim=-1)
+            ids = torch.cat((ids, next_ids.unsqueeze(-1)), dim=1)
+            done = done | (next_ids == end)
+            if done.all():
+                break
+    return ids
+
+
+#% attention_d2_of_19
+#% MultiHeadCrossAttention | scale_wrong_size, scale_wrong_power | MultiHeadCrossAttention divides the scores by the root of d_model instead of the head size.
+#% MultiHeadCrossAttention | step_missing | MultiHeadCrossAttention does not apply out_proj to the merged heads.
+class MultiHeadCrossAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int, qkv_bias: bool=False) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f'{num_heads} heads cannot share {d_model} features evenly')
+        self.num_heads = num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, visible: Tensor | None=None) -> Tensor:
+        B, T_q, d_model = x.shape
+        T_k = memory.shape[1]
+        H, d = (self.num_heads, d_model // self.num_heads)
+        queries = self.W_query(x).view(B, T_q, H, d).transpose(1, 2)
+        keys = self.W_key(memory).view(B, T_k, H, d).transpose(1, 2)
+        values = self.W_value(memory).view(B, T_k, H, d).transpose(1, 2)
+        scores = queries @ keys.transpose(-2, -1) / d_model ** 0.5
+        if visible is not None:
+            visible = visible.unsqueeze(-3)
+            scores = scores.masked_fill(~visible, float('-inf'))
+        weights = torch.softmax(scores, dim=-1)
+        context = weights @ values
+        context = context.transpose(1, 2).reshape(B, T_q, d_model)
+        return context
+
+
+#% loss_d3_of_19
+#% smoothed_cross_entropy | wrong_form | smoothed_cross_entropy spreads the smoothing over the V - 1 other tokens, without the target.
+#% smoothed_cross_entropy | wrong_divisor, wrong_reduction | smoothed_cross_entropy counts padding targets in the mean.
+def smoothed_cross_entropy(logits: Tensor, targets: Tensor, smoothing: float=0.0, padding: int=0) -> Tensor:
+    V = logits.size(-1)
+    lp = torch.log_softmax(logits, -1)
+    onehot = nn.functional.one_hot(targets, V)
+    q = onehot * (1 - smoothing) + (1 - onehot) * smoothing / (V - 1)
+    return -(q * lp).sum(-1).mean()
+
+
+#% pad_and_force_d4_of_19
+#% pad_batch | mask_extra | pad_batch derives the mask from the ids, so a token with the padding's id is masked.
+#% teacher_forcing | step_missing | teacher_forcing leaves out the end in the targets and the last token in the inputs, so the rows have T instead of T + 1 positions.
+def pad_batch(sequences: Sequence[Sequence[int]], padding: int=0) -> tuple[Tensor, Tensor]:
+    lengths = torch.tensor([len(sequence) for sequence in sequences])
+    longest = max((len(sequence) for sequence in sequences))
+    ids = torch.full((len(sequences), longest), padding)
+    for row, sequence in zip(ids, sequences, strict=True):
+        row[:len(sequence)] = torch.tensor(sequence)
+    mask = ids != padding
+    return (ids, mask)
+
+
+def teacher_forcing(sequences: Sequence[Sequence[int]], start: int, end: int, padding: int=0) -> tuple[Tensor, Tensor]:
+    inputs, _ = pad_batch([[start, *sequence[:-1]] for sequence in sequences], padding)
+    targets, _ = pad_batch([[*sequence] for sequence in sequences], padding)
+    return (inputs, targets)
+
+
+#% attention_encoder_d5_of_19
+#% MultiHeadCrossAttention | scale_missing | MultiHeadCrossAttention does not scale the scores.
+#% EncoderBlock | mask_missing | EncoderBlock does not give the mask to its attention, so tokens see padding.
+class MultiHeadCrossAttention(nn.Module):
+
+    def __init__(self, d_model: int, num_heads: int, qkv_bias: bool=False) -> None:
+        super().__init__()
+        if d_model % num_heads != 0:
+            raise ValueError(f'{num_heads} heads cannot share {d_model} features evenly')
+        self.num_heads = num_heads
+        self.W_query = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_key = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.W_value = nn.Linear(d_model, d_model, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, visible: Tensor | None=None) -> Tensor:
+        B, T_q, d_model = x.shape
+        T_k = memory.shape[1]
+        H, d = (self.num_heads, d_model // self.num_heads)
+        queries = self.W_query(x).view(B, T_q, H, d).transpose(1, 2)
+        keys = self.W_key(memory).view(B, T_k, H, d).transpose(1, 2)
+        values = self.W_value(memory).view(B, T_k, H, d).transpose(1, 2)
+        scores = queries @ keys.transpose(-2, -1)
+        if visible is not None:
+            visible = visible.unsqueeze(-3)
+            scores = scores.masked_fill(~visible, float('-inf'))
+        weights = torch.softmax(scores, dim=-1)
+        context = weights @ values
+        context = context.transpose(1, 2).reshape(B, T_q, d_model)
+        return self.out_proj(context)
+
+
+class EncoderBlock(nn.Module):
+
+    def __init__(self, attention: nn.Module, d_model: int, d_hidden: int, norm_first: bool=True, activation: str='gelu') -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | None=None) -> Tensor:
+        visible = None if mask is None else mask.unsqueeze(1)
+        if self.norm_first:
+            normalized = self.norm1(x)
+            x = x + self.att(normalized, normalized)
+            return x + self.ff(self.norm2(x))
+        x = self.norm1(x + self.att(x, x))
+        return self.norm2(x + self.ff(x))
+
+
+#% decoder_translator_d6_of_19
+#% DecoderBlock | step_missing | DecoderBlock in pre-norm has no shortcut around ff.
+#% Translator | step_missing | Translator.decode leaves out decoder_norm.
+class DecoderBlock(nn.Module):
+
+    def __init__(self, self_attention: nn.Module, cross_attention: nn.Module, d_model: int, d_hidden: int, norm_first: bool=True, activation: str='gelu') -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.self_att = self_attention
+        self.norm1 = LayerNorm(d_model)
+        self.cross_att = cross_attention
+        self.norm2 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm3 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None=None) -> Tensor:
+        T_t = x.shape[1]
+        past = torch.ones(T_t, T_t, dtype=torch.bool).tril()
+        visible = None if memory_mask is None else memory_mask.unsqueeze(1)
+        if self.norm_first:
+            normalized = self.norm1(x)
+            x = x + self.self_att(normalized, normalized, past)
+            x = x + self.cross_att(self.norm2(x), memory, visible)
+            return self.ff(self.norm3(x))
+        x = self.norm1(x + self.self_att(x, x, past))
+        x = self.norm2(x + self.cross_att(x, memory, visible))
+        return self.norm3(x + self.ff(x))
+
+
+class Translator(nn.Module):
+
+    def __init__(self, source_vocab: int, target_vocab: int, max_source: int, max_target: int, d_model: int, num_heads: int, num_blocks: int=1) -> None:
+        super().__init__()
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+        self.encoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            attention = MultiHeadCrossAttention(d_model, num_heads)
+            self.encoder.append(EncoderBlock(attention, d_model, 4 * d_model))
+        self.encoder_norm = LayerNorm(d_model)
+        self.decoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            self_attention = MultiHeadCrossAttention(d_model, num_heads)
+            cross_attention = MultiHeadCrossAttention(d_model, num_heads)
+            block = DecoderBlock(self_attention, cross_attention, d_model, 4 * d_model)
+            self.decoder.append(block)
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        T_s = source.shape[1]
+        if self.source_pos.num_embeddings < T_s:
+            raise ValueError(f"{T_s} tokens are more than the source's positions")
+        x = self.source_emb(source) + self.source_pos(torch.arange(T_s))
+        for block in self.encoder:
+            x = block(x, source_mask)
+        return self.encoder_norm(x)
+
+    def decode(self, inputs: Tensor, memory: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        T_t = inputs.shape[1]
+        if self.target_pos.num_embeddings < T_t:
+            raise ValueError(f"{T_t} tokens are more than the target's positions")
+        x = self.target_emb(inputs) + self.target_pos(torch.arange(T_t))
+        for block in self.decoder:
+            x = block(x, memory, source_mask)
+        return self.out_head(x)
+
+    def forward(self, source: Tensor, inputs: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        memory = self.encode(source, source_mask)
+        return self.decode(inputs, memory, source_mask)
+
+
+#% force_zero_padding_i1_of_19
+#% teacher_forcing | argument_ignored | teacher_forcing (padding written out inside) always fills with 0 instead of the given padding id.
+def teacher_forcing(sequences: Sequence[Sequence[int]], start: int, end: int, padding: int=0) -> tuple[Tensor, Tensor]:
+    width = max((len(s) for s in sequences)) + 1
+    inputs = torch.zeros(len(sequences), width, dtype=torch.long)
+    targets = torch.zeros(len(sequences), width, dtype=torch.long)
+    for i, s in enumerate(sequences):
+        n = len(s)
+        inputs[i, 0] = start
+        inputs[i, 1:n + 1] = torch.tensor(s)
+        targets[i, :n] = torch.tensor(s)
+        targets[i, n] = end
+    return (inputs, targets)
+
+
+#% encoder_norm_std_i2_of_19
+#% EncoderBlock | eps_outside_root | EncoderBlock (norm written out inside) uses the sample standard deviation (divided by d_model - 1), with eps outside the root.
+class EncoderBlock(nn.Module):
+
+    def __init__(self, attention: nn.Module, d_model: int, d_hidden: int, norm_first: bool=True, activation: str='gelu') -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | None=None) -> Tensor:
+        visible = None if mask is None else mask.unsqueeze(1)
+
+        def norm(layer, t):
+            mu = t.mean(-1, keepdim=True)
+            sigma = t.std(-1, keepdim=True)
+            return layer.scale * (t - mu) / (sigma + layer.eps) + layer.shift
+        if self.norm_first:
+            n = norm(self.norm1, x)
+            x = x + self.att(n, n, visible)
+            return x + self.ff(norm(self.norm2, x))
+        x = norm(self.norm1, x + self.att(x, x, visible))
+        return norm(self.norm2, x + self.ff(x))
+
+
+#% forward_no_target_positions_i3_of_19
+#% Translator | step_missing | Translator.forward (encode and decode written out inside) does not add the target's position vectors.
+class Translator(nn.Module):
+
+    def __init__(self, source_vocab: int, target_vocab: int, max_source: int, max_target: int, d_model: int, num_heads: int, num_blocks: int=1) -> None:
+        super().__init__()
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+        self.encoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            attention = MultiHeadCrossAttention(d_model, num_heads)
+            self.encoder.append(EncoderBlock(attention, d_model, 4 * d_model))
+        self.encoder_norm = LayerNorm(d_model)
+        self.decoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            self_attention = MultiHeadCrossAttention(d_model, num_heads)
+            cross_attention = MultiHeadCrossAttention(d_model, num_heads)
+            block = DecoderBlock(self_attention, cross_attention, d_model, 4 * d_model)
+            self.decoder.append(block)
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        T_s = source.shape[1]
+        if self.source_pos.num_embeddings < T_s:
+            raise ValueError(f"{T_s} tokens are more than the source's positions")
+        x = self.source_emb(source) + self.source_pos(torch.arange(T_s))
+        for block in self.encoder:
+            x = block(x, source_mask)
+        return self.encoder_norm(x)
+
+    def decode(self, inputs: Tensor, memory: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        T_t = inputs.shape[1]
+        if self.target_pos.num_embeddings < T_t:
+            raise ValueError(f"{T_t} tokens are more than the target's positions")
+        x = self.target_emb(inputs) + self.target_pos(torch.arange(T_t))
+        for block in self.decoder:
+            x = block(x, memory, source_mask)
+        return self.out_head(self.decoder_norm(x))
+
+    def forward(self, source: Tensor, inputs: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        s = self.source_emb(source) + self.source_pos(torch.arange(source.shape[1]))
+        for block in self.encoder:
+            s = block(s, source_mask)
+        memory = self.encoder_norm(s)
+        t = self.target_emb(inputs)
+        for block in self.decoder:
+            t = block(t, memory, source_mask)
+        return self.out_head(self.decoder_norm(t))
+
+
+#% decoder_ff_relu_i4_of_19
+#% DecoderBlock | argument_ignored | DecoderBlock (feed-forward written out inside) always uses ReLU, also when the activation is GELU.
+class DecoderBlock(nn.Module):
+
+    def __init__(self, self_attention: nn.Module, cross_attention: nn.Module, d_model: int, d_hidden: int, norm_first: bool=True, activation: str='gelu') -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.self_att = self_attention
+        self.norm1 = LayerNorm(d_model)
+        self.cross_att = cross_attention
+        self.norm2 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm3 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None=None) -> Tensor:
+        n = x.shape[1]
+        past = torch.tril(torch.ones(n, n, dtype=torch.bool))
+        visible = None if memory_mask is None else memory_mask.unsqueeze(1)
+
+        def ff(t):
+            hidden = torch.relu(self.ff.linear1(t))
+            return self.ff.linear2(hidden)
+        if self.norm_first:
+            y = self.norm1(x)
+            x = x + self.self_att(y, y, past)
+            x = x + self.cross_att(self.norm2(x), memory, visible)
+            return x + ff(self.norm3(x))
+        x = self.norm1(x + self.self_att(x, x, past))
+        x = self.norm2(x + self.cross_att(x, memory, visible))
+        return self.norm3(x + ff(x))

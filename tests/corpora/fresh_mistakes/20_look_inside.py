@@ -2116,3 +2116,559 @@ def logit_attribution(parts: Tensor, scale: Tensor, directions: Tensor, eps: flo
 
 def logit_lens(streams: Sequence[Tensor], norm: nn.Module, out_head: nn.Module) -> Tensor:
     return torch.stack([out_head(stream) for stream in streams])
+
+
+#% hooks_left_s01_of_20
+#% record_activations | state_kept | record_activations never removes its hooks.
+def record_activations(model: nn.Module, inputs: Tensor, names: Sequence[str]) -> tuple[Tensor, dict[str, Tensor]]:
+    modules = dict(model.named_modules())
+    if (unknown := [name for name in names if name not in modules]):
+        raise ValueError(f'the model has no modules named {unknown}')
+    activations = {}
+
+    def recorder(name):
+
+        def record(_module, _given, made):
+            activations[name] = made
+        return record
+    for name in names:
+        modules[name].register_forward_hook(recorder(name))
+    output = model(inputs)
+    return (output, activations)
+
+
+#% detached_s02_of_20
+#% record_activations | detached | record_activations detaches the activations from the graph.
+def record_activations(model: nn.Module, inputs: Tensor, names: Sequence[str]) -> tuple[Tensor, dict[str, Tensor]]:
+    found = {}
+    available = {n: m for n, m in model.named_modules()}
+    for n in names:
+        if n not in available:
+            raise ValueError(n)
+
+    def save(n):
+        return lambda mod, args, result: found.__setitem__(n, result.detach().clone())
+    handles = [available[n].register_forward_hook(save(n)) for n in names]
+    out = model(inputs)
+    for h in handles:
+        h.remove()
+    return (out, found)
+
+
+#% late_binding_s03_of_20
+#% record_activations | state_kept | record_activations' hooks use the loop variable late, so all activations are stored under the last name.
+def record_activations(model: nn.Module, inputs: Tensor, names: Sequence[str]) -> tuple[Tensor, dict[str, Tensor]]:
+    modules = dict(model.named_modules())
+    for name in names:
+        if name not in modules:
+            raise ValueError(f'no module {name}')
+    activations = {}
+    handles = []
+    for name in names:
+
+        def hook(module, args, output):
+            activations[name] = output
+        handles.append(modules[name].register_forward_hook(hook))
+    result = model(inputs)
+    for handle in handles:
+        handle.remove()
+    return (result, activations)
+
+
+#% records_input_s04_of_20
+#% record_activations | operand_repeated, step_extra | record_activations stores the input of the module instead of its output.
+def record_activations(model: nn.Module, inputs: Tensor, names: Sequence[str]) -> tuple[Tensor, dict[str, Tensor]]:
+    modules = dict(model.named_modules())
+    if (unknown := [name for name in names if name not in modules]):
+        raise ValueError(f'the model has no modules named {unknown}')
+    activations = {}
+
+    def recorder(name):
+
+        def record(_module, _given, made):
+            activations[name] = _given[0]
+        return record
+    hooks = [modules[name].register_forward_hook(recorder(name)) for name in names]
+    try:
+        output = model(inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return (output, activations)
+
+
+#% marks_copies_s05_of_20
+#% induction_pattern | boundary | induction_pattern marks the earlier copy itself instead of the token after it.
+def induction_pattern(ids: Tensor) -> Tensor:
+    B, T = ids.shape
+    out = torch.zeros(B, T, T)
+    for b in range(B):
+        for i in range(T):
+            for j in range(i):
+                if ids[b, j] == ids[b, i]:
+                    out[b, i, j] = 1.0
+    return out
+
+
+#% shift_left_s06_of_20
+#% induction_pattern | parts_exchanged | induction_pattern shifts in the wrong direction: marks the token before the earlier copy.
+def induction_pattern(ids: Tensor) -> Tensor:
+    same = ids.unsqueeze(-1) == ids.unsqueeze(-2)
+    earlier = torch.tril(same, diagonal=-1).float()
+    none = torch.zeros_like(earlier[..., :1])
+    return torch.cat((earlier[..., 1:], none), dim=-1)
+
+
+#% includes_itself_s07_of_20
+#% induction_pattern | boundary | induction_pattern counts the token itself as an earlier occurrence (j - 1 <= i), so the next token is marked.
+def induction_pattern(ids: Tensor) -> Tensor:
+    T = ids.size(1)
+    previous = torch.full_like(ids, -1)
+    previous[:, 1:] = ids[:, :-1]
+    match = previous[:, None, :] == ids[:, :, None]
+    i = torch.arange(T)[:, None]
+    j = torch.arange(T)[None, :]
+    return (match & (j - 1 <= i)).to(torch.float32)
+
+
+#% lens_no_norm_s08_of_20
+#% logit_lens | step_missing | logit_lens does not apply the norm.
+def logit_lens(streams: Sequence[Tensor], norm: nn.Module, out_head: nn.Module) -> Tensor:
+    return torch.stack([out_head(stream) for stream in streams])
+
+
+#% lens_norm_last_only_s09_of_20
+#% logit_lens | step_missing | logit_lens applies the norm only to the last stream.
+def logit_lens(streams: Sequence[Tensor], norm: nn.Module, out_head: nn.Module) -> Tensor:
+    logits = []
+    for i, s in enumerate(streams):
+        if i == len(streams) - 1:
+            s = norm(s)
+        logits.append(out_head(s))
+    return torch.stack(logits, dim=0)
+
+
+#% patch_no_shape_check_s10_of_20
+#% run_with_patches | check_missing | run_with_patches expands a patch of another shape instead of raising ValueError.
+def run_with_patches(model: nn.Module, inputs: Tensor, patches: dict[str, Tensor]) -> Tensor:
+    modules = dict(model.named_modules())
+    if (unknown := [name for name in patches if name not in modules]):
+        raise ValueError(f'the model has no modules named {unknown}')
+
+    def replacer(patch):
+
+        def replace(_module, _given, made):
+            return patch.expand_as(made)
+        return replace
+    hooks = [modules[name].register_forward_hook(replacer(patch)) for name, patch in patches.items()]
+    try:
+        return model(inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+#% patch_unknown_ignored_s11_of_20
+#% run_with_patches | check_missing | run_with_patches silently ignores names that the model does not have.
+def run_with_patches(model: nn.Module, inputs: Tensor, patches: dict[str, Tensor]) -> Tensor:
+    handles = []
+    for name, module in model.named_modules():
+        if name in patches:
+
+            def swap(m, a, out, new=patches[name]):
+                if out.shape != new.shape:
+                    raise ValueError('wrong shape')
+                return new
+            handles.append(module.register_forward_hook(swap))
+    try:
+        return model(inputs)
+    finally:
+        [h.remove() for h in handles]
+
+
+#% ablate_in_place_s12_of_20
+#% ablate_heads | in_place | ablate_heads changes the caller's tensor (no copy).
+def ablate_heads(merged: Tensor, num_heads: int, heads: Sequence[int], mean: bool=False) -> Tensor:
+    if merged.shape[-1] % num_heads != 0:
+        raise ValueError(f'{num_heads} heads cannot share {merged.shape[-1]} features evenly')
+    if any((head not in range(num_heads) for head in heads)):
+        raise ValueError(f'there are only the heads 0 to {num_heads - 1}, not all of {heads}')
+    ablated = merged.unflatten(-1, (num_heads, -1))
+    for head in heads:
+        ablated[:, :, head] = ablated[:, :, head].mean(dim=0) if mean else 0.0
+    return ablated.flatten(start_dim=2)
+
+
+#% ablate_mean_all_s13_of_20
+#% ablate_heads | wrong_divisor, wrong_reduction | ablate_heads takes the mean over items and positions instead of position by position.
+def ablate_heads(merged: Tensor, num_heads: int, heads: Sequence[int], mean: bool=False) -> Tensor:
+    D = merged.size(-1)
+    if D % num_heads:
+        raise ValueError('num_heads must divide D')
+    d = D // num_heads
+    result = merged.clone()
+    for h in heads:
+        if h < 0 or h >= num_heads:
+            raise ValueError(f'no head {h}')
+        block = slice(h * d, (h + 1) * d)
+        if mean:
+            result[..., block] = merged[..., block].mean(dim=(0, 1))
+        else:
+            result[..., block] = 0
+    return result
+
+
+#% ablate_interleaved_s14_of_20
+#% ablate_heads | heads_mixed, rank_ignored | ablate_heads views the features as (d, H) instead of (H, d), so a head's features are taken interleaved.
+def ablate_heads(merged: Tensor, num_heads: int, heads: Sequence[int], mean: bool=False) -> Tensor:
+    B, T, D = merged.shape
+    if D % num_heads != 0 or not all((0 <= h < num_heads for h in heads)):
+        raise ValueError('bad heads')
+    out = merged.clone().view(B, T, D // num_heads, num_heads)
+    for h in heads:
+        out[:, :, :, h] = out[:, :, :, h].mean(0, keepdim=True) if mean else 0
+    return out.view(B, T, D)
+
+
+#% contributions_rows_s15_of_20
+#% head_contributions | transposed | head_contributions takes rows of out_weight for a head instead of its columns (transposed).
+def head_contributions(merged: Tensor, out_weight: Tensor, num_heads: int) -> Tensor:
+    D = merged.shape[-1]
+    if D % num_heads != 0:
+        raise ValueError('heads')
+    d = D // num_heads
+    parts = []
+    for h in range(num_heads):
+        block = merged[:, :, h * d:(h + 1) * d]
+        parts.append(block @ out_weight[h * d:(h + 1) * d, :])
+    return torch.stack(parts, dim=1)
+
+
+#% own_variance_s16_of_20
+#% logit_attribution | wrong_divisor, wrong_reduction | logit_attribution divides each part by its own standard deviation instead of that of the whole stream.
+def logit_attribution(parts: Tensor, scale: Tensor, directions: Tensor, eps: float=1e-05) -> Tensor:
+    mu = parts.mean(-1, keepdim=True)
+    centered = parts - mu
+    sigma = torch.sqrt(centered.pow(2).mean(-1, keepdim=True) + eps)
+    return torch.einsum('p...d,...d->p...', centered / sigma * scale, directions)
+
+
+#% sample_variance_s17_of_20
+#% logit_attribution | variance_unbiased | logit_attribution uses the sample variance (divided by d - 1).
+def logit_attribution(parts: Tensor, scale: Tensor, directions: Tensor, eps: float=1e-05) -> Tensor:
+    stream = parts.sum(dim=0)
+    variance = stream.var(dim=-1, keepdim=True)
+    centered = parts - parts.mean(dim=-1, keepdim=True)
+    normalized = centered / torch.sqrt(variance + eps)
+    return (normalized * scale * directions).sum(dim=-1)
+
+
+#% map_reversed_s18_of_20
+#% patching_map | parts_exchanged | patching_map patches in the wrong direction: runs the clean text with one corrupted activation.
+def patching_map(model: nn.Module, clean: Tensor, corrupted: Tensor, names: Sequence[str], right: Tensor, wrong: Tensor) -> Tensor:
+    if clean.shape != corrupted.shape:
+        raise ValueError(f'the texts differ in shape: {clean.shape} and {corrupted.shape}')
+    items = torch.arange(len(clean))
+
+    def difference(logits):
+        last = logits[:, -1]
+        return (last[items, right] - last[items, wrong]).mean()
+    with torch.no_grad():
+        clean_logits, clean_activations = record_activations(model, clean, names)
+        corrupted_logits, corrupted_activations = record_activations(model, corrupted, names)
+        lowest, highest = (difference(corrupted_logits), difference(clean_logits))
+        restored = torch.zeros(len(names), clean.shape[1])
+        for row, name in enumerate(names):
+            for position in range(clean.shape[1]):
+                patch = clean_activations[name].clone()
+                patch[:, position] = corrupted_activations[name][:, position]
+                logits = run_with_patches(model, clean, {name: patch})
+                restored[row, position] = difference(logits) - lowest
+        return restored / (highest - lowest)
+
+
+#% map_whole_activation_s19_of_20
+#% patching_map | operand_repeated, step_extra | patching_map replaces the whole activation, at all positions, instead of one position.
+def patching_map(model: nn.Module, clean: Tensor, corrupted: Tensor, names: Sequence[str], right: Tensor, wrong: Tensor) -> Tensor:
+    if clean.size() != corrupted.size():
+        raise ValueError('shapes')
+
+    def score(logits):
+        end = logits[:, -1, :]
+        r = end.gather(1, right[:, None])
+        w = end.gather(1, wrong[:, None])
+        return (r - w).mean()
+    with torch.no_grad():
+        out_clean, acts = record_activations(model, clean, names)
+        base = score(model(corrupted))
+        top = score(out_clean)
+        T = clean.size(1)
+        result = torch.empty(len(names), T)
+        for n, name in enumerate(names):
+            for t in range(T):
+                patched = run_with_patches(model, corrupted, {name: acts[name]})
+                result[n, t] = (score(patched) - base) / (top - base)
+    return result
+
+
+#% map_wrong_item_index_s20_of_20
+#% patching_map | batch_mixed | patching_map compares every item with the answers of all items (last[:, right]) instead of each item's own answer.
+def patching_map(model: nn.Module, clean: Tensor, corrupted: Tensor, names: Sequence[str], right: Tensor, wrong: Tensor) -> Tensor:
+    if clean.shape != corrupted.shape:
+        raise ValueError(f'the texts differ in shape: {clean.shape} and {corrupted.shape}')
+    items = torch.arange(len(clean))
+
+    def difference(logits):
+        last = logits[:, -1]
+        return (last[:, right] - last[:, wrong]).mean()
+    with torch.no_grad():
+        clean_logits, clean_activations = record_activations(model, clean, names)
+        corrupted_logits, corrupted_activations = record_activations(model, corrupted, names)
+        lowest, highest = (difference(corrupted_logits), difference(clean_logits))
+        restored = torch.zeros(len(names), clean.shape[1])
+        for row, name in enumerate(names):
+            for position in range(clean.shape[1]):
+                patch = corrupted_activations[name].clone()
+                patch[:, position] = clean_activations[name][:, position]
+                logits = run_with_patches(model, corrupted, {name: patch})
+                restored[row, position] = difference(logits) - lowest
+        return restored / (highest - lowest)
+
+
+#% induction_d1_of_20
+#% induction_pattern | mask_missing | induction_pattern does not limit to earlier occurrences (no causal limit, itself included).
+#% induction_pattern | boundary | induction_pattern does not shift: marks the copies instead of the tokens after them.
+def induction_pattern(ids: Tensor) -> Tensor:
+    same = (ids[:, :, None] == ids[:, None, :]).float()
+    return same
+
+
+#% ablate_d2_of_20
+#% ablate_heads | in_place | ablate_heads changes the caller's tensor.
+#% ablate_heads | wrong_divisor, wrong_reduction | ablate_heads takes the mean over the positions instead of over the items.
+def ablate_heads(merged: Tensor, num_heads: int, heads: Sequence[int], mean: bool=False) -> Tensor:
+    if merged.shape[-1] % num_heads != 0:
+        raise ValueError(f'{num_heads} heads cannot share {merged.shape[-1]} features evenly')
+    if any((head not in range(num_heads) for head in heads)):
+        raise ValueError(f'there are only the heads 0 to {num_heads - 1}, not all of {heads}')
+    ablated = merged.unflatten(-1, (num_heads, -1))
+    for head in heads:
+        ablated[:, :, head] = ablated[:, :, head].mean(dim=1, keepdim=True) if mean else 0.0
+    return ablated.flatten(start_dim=2)
+
+
+#% attribution_d3_of_20
+#% logit_attribution | wrong_divisor, wrong_reduction | logit_attribution does not subtract each part's mean.
+#% logit_attribution | eps_outside_root | logit_attribution adds eps to the standard deviation instead of to the variance under the root.
+def logit_attribution(parts: Tensor, scale: Tensor, directions: Tensor, eps: float=1e-05) -> Tensor:
+    stream = parts.sum(0)
+    std = stream.std(-1, unbiased=False, keepdim=True) + eps
+    return (parts / std * scale * directions).sum(-1)
+
+
+#% record_map_d4_of_20
+#% record_activations | state_kept | record_activations never removes its hooks.
+#% patching_map | wrong_divisor, wrong_reduction | patching_map divides by the clean difference alone instead of clean minus corrupted.
+def record_activations(model: nn.Module, inputs: Tensor, names: Sequence[str]) -> tuple[Tensor, dict[str, Tensor]]:
+    modules = dict(model.named_modules())
+    if (unknown := [name for name in names if name not in modules]):
+        raise ValueError(f'the model has no modules named {unknown}')
+    activations = {}
+
+    def recorder(name):
+
+        def record(_module, _given, made):
+            activations[name] = made
+        return record
+    for name in names:
+        modules[name].register_forward_hook(recorder(name))
+    output = model(inputs)
+    return (output, activations)
+
+
+def patching_map(model: nn.Module, clean: Tensor, corrupted: Tensor, names: Sequence[str], right: Tensor, wrong: Tensor) -> Tensor:
+    if clean.shape != corrupted.shape:
+        raise ValueError(f'the texts differ in shape: {clean.shape} and {corrupted.shape}')
+    items = torch.arange(len(clean))
+
+    def difference(logits):
+        last = logits[:, -1]
+        return (last[items, right] - last[items, wrong]).mean()
+    with torch.no_grad():
+        clean_logits, clean_activations = record_activations(model, clean, names)
+        corrupted_logits, corrupted_activations = record_activations(model, corrupted, names)
+        lowest, highest = (difference(corrupted_logits), difference(clean_logits))
+        restored = torch.zeros(len(names), clean.shape[1])
+        for row, name in enumerate(names):
+            for position in range(clean.shape[1]):
+                patch = corrupted_activations[name].clone()
+                patch[:, position] = clean_activations[name][:, position]
+                logits = run_with_patches(model, corrupted, {name: patch})
+                restored[row, position] = difference(logits) - lowest
+        return restored / highest
+
+
+#% patch_map_d5_of_20
+#% run_with_patches | check_missing | run_with_patches does not check the patch's shape.
+#% patching_map | wrong_divisor, wrong_reduction | patching_map uses the mean of the logits over all positions instead of the last position.
+def run_with_patches(model: nn.Module, inputs: Tensor, patches: dict[str, Tensor]) -> Tensor:
+    modules = dict(model.named_modules())
+    if (unknown := [name for name in patches if name not in modules]):
+        raise ValueError(f'the model has no modules named {unknown}')
+
+    def replacer(patch):
+
+        def replace(_module, _given, made):
+            return patch
+        return replace
+    hooks = [modules[name].register_forward_hook(replacer(patch)) for name, patch in patches.items()]
+    try:
+        return model(inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def patching_map(model: nn.Module, clean: Tensor, corrupted: Tensor, names: Sequence[str], right: Tensor, wrong: Tensor) -> Tensor:
+    if clean.shape != corrupted.shape:
+        raise ValueError(f'the texts differ in shape: {clean.shape} and {corrupted.shape}')
+    items = torch.arange(len(clean))
+
+    def difference(logits):
+        last = logits.mean(dim=1)
+        return (last[items, right] - last[items, wrong]).mean()
+    with torch.no_grad():
+        clean_logits, clean_activations = record_activations(model, clean, names)
+        corrupted_logits, corrupted_activations = record_activations(model, corrupted, names)
+        lowest, highest = (difference(corrupted_logits), difference(clean_logits))
+        restored = torch.zeros(len(names), clean.shape[1])
+        for row, name in enumerate(names):
+            for position in range(clean.shape[1]):
+                patch = corrupted_activations[name].clone()
+                patch[:, position] = clean_activations[name][:, position]
+                logits = run_with_patches(model, corrupted, {name: patch})
+                restored[row, position] = difference(logits) - lowest
+        return restored / (highest - lowest)
+
+
+#% contributions_d6_of_20
+#% head_contributions | check_missing | head_contributions raises no ValueError if num_heads does not divide D.
+#% head_contributions | transposed | head_contributions returns (B, T, H, d_model): heads and positions are not swapped.
+def head_contributions(merged: Tensor, out_weight: Tensor, num_heads: int) -> Tensor:
+    B, T, D = merged.shape
+    d = D // num_heads
+    h = merged[..., :num_heads * d].reshape(B, T, num_heads, d)
+    w = out_weight[:, :num_heads * d].reshape(-1, num_heads, d)
+    return torch.einsum('bthd,ohd->btho', h, w)
+
+
+#% map_hooks_stay_i1_of_20
+#% patching_map | state_kept | patching_map (the patched run written out) never removes its hooks, so the patches pile up over positions and names.
+def patching_map(model: nn.Module, clean: Tensor, corrupted: Tensor, names: Sequence[str], right: Tensor, wrong: Tensor) -> Tensor:
+    if clean.shape != corrupted.shape:
+        raise ValueError('the texts differ in shape')
+    rows = torch.arange(clean.shape[0])
+
+    def difference(logits):
+        return (logits[rows, -1, right] - logits[rows, -1, wrong]).mean()
+    parts = dict(model.named_modules())
+    with torch.no_grad():
+        clean_logits, saved = record_activations(model, clean, names)
+        low, high = (difference(model(corrupted)), difference(clean_logits))
+        out = torch.zeros(len(names), clean.shape[1])
+        for n, name in enumerate(names):
+            for t in range(clean.shape[1]):
+
+                def replace(_module, _args, made, name=name, t=t):
+                    made = made.clone()
+                    made[:, t] = saved[name][:, t]
+                    return made
+                parts[name].register_forward_hook(replace)
+                out[n, t] = (difference(model(corrupted)) - low) / (high - low)
+    return out
+
+
+#% map_record_overwritten_i2_of_20
+#% patching_map | state_kept | patching_map (recording written out) leaves the recording hooks on during the corrupted run, so the clean activations are overwritten with the corrupted ones.
+def patching_map(model: nn.Module, clean: Tensor, corrupted: Tensor, names: Sequence[str], right: Tensor, wrong: Tensor) -> Tensor:
+    if clean.shape != corrupted.shape:
+        raise ValueError('the texts differ in shape')
+    rows = torch.arange(clean.shape[0])
+
+    def difference(logits):
+        return (logits[rows, -1, right] - logits[rows, -1, wrong]).mean()
+    parts = dict(model.named_modules())
+    saved = {}
+
+    def keep(name):
+
+        def hook(_module, _args, made):
+            saved[name] = made
+        return hook
+    with torch.no_grad():
+        hooks = [parts[name].register_forward_hook(keep(name)) for name in names]
+        high = difference(model(clean))
+        low = difference(model(corrupted))
+        for hook in hooks:
+            hook.remove()
+        _, dirty = record_activations(model, corrupted, names)
+        out = torch.zeros(len(names), clean.shape[1])
+        for n, name in enumerate(names):
+            for t in range(clean.shape[1]):
+                patch = dirty[name].clone()
+                patch[:, t] = saved[name][:, t]
+                patched = run_with_patches(model, corrupted, {name: patch})
+                out[n, t] = (difference(patched) - low) / (high - low)
+    return out
+
+
+#% map_up_to_position_i3_of_20
+#% patching_map | operand_repeated, step_extra | patching_map (the patched run written out) patches all positions up to t instead of position t alone.
+def patching_map(model: nn.Module, clean: Tensor, corrupted: Tensor, names: Sequence[str], right: Tensor, wrong: Tensor) -> Tensor:
+    if clean.shape != corrupted.shape:
+        raise ValueError('the texts differ in shape')
+    rows = torch.arange(clean.shape[0])
+
+    def difference(logits):
+        return (logits[rows, -1, right] - logits[rows, -1, wrong]).mean()
+    parts = dict(model.named_modules())
+    with torch.no_grad():
+        clean_logits, saved = record_activations(model, clean, names)
+        low, high = (difference(model(corrupted)), difference(clean_logits))
+        out = torch.zeros(len(names), clean.shape[1])
+        for n, name in enumerate(names):
+            for t in range(clean.shape[1]):
+
+                def replace(_module, _args, made):
+                    return torch.cat((saved[name][:, :t + 1], made[:, t + 1:]), dim=1)
+                hook = parts[name].register_forward_hook(replace)
+                out[n, t] = (difference(model(corrupted)) - low) / (high - low)
+                hook.remove()
+    return out
+
+
+#% map_feature_axis_i4_of_20
+#% patching_map | operand_repeated, step_extra | patching_map (the patched run written out) replaces feature t at all positions instead of position t (last axis instead of axis 1).
+def patching_map(model: nn.Module, clean: Tensor, corrupted: Tensor, names: Sequence[str], right: Tensor, wrong: Tensor) -> Tensor:
+    if clean.shape != corrupted.shape:
+        raise ValueError('the texts differ in shape')
+    rows = torch.arange(clean.shape[0])
+
+    def difference(logits):
+        return (logits[rows, -1, right] - logits[rows, -1, wrong]).mean()
+    parts = dict(model.named_modules())
+    with torch.no_grad():
+        clean_logits, saved = record_activations(model, clean, names)
+        low, high = (difference(model(corrupted)), difference(clean_logits))
+        out = torch.zeros(len(names), clean.shape[1])
+        for n, name in enumerate(names):
+            for t in range(clean.shape[1]):
+
+                def replace(_module, _args, made):
+                    made = made.clone()
+                    made[..., t] = saved[name][..., t]
+                    return made
+                hook = parts[name].register_forward_hook(replace)
+                out[n, t] = (difference(model(corrupted)) - low) / (high - low)
+                hook.remove()
+    return out

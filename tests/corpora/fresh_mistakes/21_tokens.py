@@ -1542,3 +1542,440 @@ def decode(ids: list[int], merges: list[tuple[int, int]]) -> str:
         if not 0 <= number < len(tokens):
             raise ValueError(f'there is no token {number}')
     return ''.join((tokens[number].decode(errors='replace') for number in ids))
+
+
+#% underscore_lost_s01_of_21
+#% split_words | step_missing | split_words uses a regular expression in which no alternative matches '_', so underscores are lost.
+def split_words(text: str) -> list[str]:
+    import re
+    pattern = ' ?[^\\W\\d_]+| ?\\d+| ?[^\\s\\w]+|\\s+(?= \\S)|\\s+'
+    return re.findall(pattern, text)
+
+
+#% all_white_moves_s02_of_21
+#% split_words | space_misplaced | split_words moves the whole run of white space to the next word instead of only one space at its end.
+def split_words(text: str) -> list[str]:
+
+    def kind(c):
+        return 0 if c.isalpha() else 1 if c.isdigit() else 2 if c.isspace() else 3
+    from itertools import groupby
+    groups = [''.join(g) for _, g in groupby(text, key=kind)]
+    words, carry = ([], '')
+    for g in groups:
+        if g.isspace():
+            carry = g
+        else:
+            words.append(carry + g)
+            carry = ''
+    if carry:
+        words.append(carry)
+    return words
+
+
+#% alnum_s03_of_21
+#% split_words | kinds_mixed | split_words puts letters and digits into one kind, so 'abc123' is one word.
+def _kind(symbol: str) -> str:
+    if symbol.isalnum():
+        return 'letter'
+    return 'space' if symbol.isspace() else 'other'
+
+
+#% last_word_lost_s04_of_21
+#% split_words | boundary | split_words never appends the last run, so the last word is lost.
+def split_words(text: str) -> list[str]:
+    words = []
+    current = ''
+    for c in text:
+        if current and _kind(current[-1]) != _kind(c):
+            words.append(current)
+            current = ''
+        current += c
+    for i in range(1, len(words)):
+        if words[i - 1][-1:] == ' ':
+            words[i - 1] = words[i - 1][:-1]
+            words[i] = ' ' + words[i]
+    return [w for w in words if w != '']
+
+
+#% counts_ignored_s05_of_21
+#% count_pairs | argument_ignored | count_pairs ignores how often a piece occurs: adds 1 instead of counts[i].
+def count_pairs(pieces: list[list[int]], counts: list[int]) -> dict[tuple[int, int], int]:
+    how_often: dict[tuple[int, int], int] = {}
+    for piece, count in zip(pieces, counts, strict=True):
+        for pair in zip(piece, piece[1:]):
+            how_often[pair] = how_often.get(pair, 0) + 1
+    return how_often
+
+
+#% no_overlap_s06_of_21
+#% count_pairs | step_missing | count_pairs does not count overlapping pairs: in a, a, a the pair (a, a) counts once.
+def count_pairs(pieces: list[list[int]], counts: list[int]) -> dict[tuple[int, int], int]:
+    from collections import defaultdict
+    table = defaultdict(int)
+    for n, ids in enumerate(pieces):
+        k = 0
+        while k + 1 < len(ids):
+            a, b = (ids[k], ids[k + 1])
+            table[a, b] += counts[n]
+            if a == b and k + 2 < len(ids) and (ids[k + 2] == b):
+                k += 2
+            else:
+                k += 1
+    return dict(table)
+
+
+#% across_pieces_s07_of_21
+#% count_pairs | step_missing | count_pairs does not reset the previous id at the start of a piece, so it counts pairs across the border of two pieces.
+def count_pairs(pieces: list[list[int]], counts: list[int]) -> dict[tuple[int, int], int]:
+    stats = {}
+    previous = None
+    for piece, count in zip(pieces, counts):
+        for current in piece:
+            if previous is not None:
+                pair = (previous, current)
+                stats[pair] = stats.get(pair, 0) + count
+            previous = current
+    return stats
+
+
+#% second_id_kept_s08_of_21
+#% merge | step_too_small | merge does not skip the second id of the pair: it stays after new_id.
+def merge(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
+    out = []
+    for i, a in enumerate(ids):
+        if i + 1 < len(ids) and (a, ids[i + 1]) == pair:
+            out.append(new_id)
+        else:
+            out.append(a)
+    return out
+
+
+#% first_only_s09_of_21
+#% merge | first_only | merge replaces only the first occurrence.
+def merge(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
+    merged, i = ([], 0)
+    while i < len(ids):
+        if tuple(ids[i:i + 2]) == pair:
+            return merged + [new_id] + list(ids[i + 2:])
+        else:
+            merged.append(ids[i])
+            i += 1
+    return merged
+
+
+#% last_id_lost_s10_of_21
+#% merge | boundary | merge loses the last id if it is not part of a pair (loop ends one too early).
+def merge(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
+    result = []
+    pos = 0
+    while pos < len(ids) - 1:
+        if ids[pos] == pair[0] and ids[pos + 1] == pair[1]:
+            result += [new_id]
+            pos += 2
+        else:
+            result += [ids[pos]]
+            pos += 1
+    return result
+
+
+#% tie_largest_s11_of_21
+#% train_bpe | tie_order | train_bpe breaks ties by the largest pair of ids instead of the first occurrence.
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    pieces = [list(word.encode()) for word in word_counts]
+    counts = list(word_counts.values())
+    merges: list[tuple[int, int]] = []
+    while len(merges) < num_merges:
+        found = count_pairs(pieces, counts)
+        if not found:
+            break
+        pair = max(found, key=lambda p: (found[p], p))
+        pieces = [merge(piece, pair, 256 + len(merges)) for piece in pieces]
+        merges.append(pair)
+    return merges
+
+
+#% id_off_by_one_s12_of_21
+#% train_bpe | boundary | train_bpe numbers the new tokens from 257 instead of 256 (length after the append).
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    vocabulary = {word: list(word.encode('utf-8')) for word in word_counts}
+    learned = []
+    for _ in range(num_merges):
+        stats = count_pairs(list(vocabulary.values()), list(word_counts.values()))
+        if len(stats) == 0:
+            break
+        best = max(stats, key=lambda p: stats[p])
+        learned.append(best)
+        number = 256 + len(learned)
+        vocabulary = {w: merge(ids, best, number) for w, ids in vocabulary.items()}
+    return learned
+
+
+#% stops_at_one_s13_of_21
+#% train_bpe | boundary | train_bpe stops when the most frequent pair occurs only once.
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    pieces = [list(word.encode()) for word in word_counts]
+    counts = list(word_counts.values())
+    merges: list[tuple[int, int]] = []
+    while len(merges) < num_merges:
+        found = count_pairs(pieces, counts)
+        if not found:
+            break
+        pair = max(found, key=found.get)
+        if found[pair] < 2:
+            break
+        pieces = [merge(piece, pair, 256 + len(merges)) for piece in pieces]
+        merges.append(pair)
+    return merges
+
+
+#% no_words_s14_of_21
+#% encode | not_cut | encode does not cut the text into words first, so merges cross words.
+def encode(text: str, merges: list[tuple[int, int]]) -> list[int]:
+    piece = list(text.encode('utf-8'))
+    for r, pair in enumerate(merges):
+        piece = merge(piece, pair, r + 256)
+    return piece
+
+
+#% longest_match_s15_of_21
+#% encode | rank_ignored | encode takes the longest matching token from the left instead of applying the merges in the order of their ranks.
+def encode(text: str, merges: list[tuple[int, int]]) -> list[int]:
+    table = {b: i for i, b in enumerate(token_bytes(merges))}
+    longest = max(map(len, table))
+    result = []
+    for word in split_words(text):
+        data = word.encode()
+        start = 0
+        while start < len(data):
+            for size in range(min(longest, len(data) - start), 0, -1):
+                if data[start:start + size] in table:
+                    result.append(table[data[start:start + size]])
+                    start += size
+                    break
+    return result
+
+
+#% right_left_s16_of_21
+#% token_bytes | parts_exchanged | token_bytes joins the right token's bytes before the left's.
+def token_bytes(merges: list[tuple[int, int]]) -> list[bytes]:
+    tokens = [bytes([number]) for number in range(256)]
+    for left, right in merges:
+        tokens.append(tokens[right] + tokens[left])
+    return tokens
+
+
+#% decode_each_s17_of_21
+#% decode | decoded_alone | decode reads each token as UTF-8 by itself instead of joining the bytes first.
+def decode(ids: list[int], merges: list[tuple[int, int]]) -> str:
+    vocab = token_bytes(merges)
+    text = ''
+    for i in ids:
+        if i < 0 or i >= len(vocab):
+            raise ValueError(i)
+        text += vocab[i].decode('utf-8', errors='replace')
+    return text
+
+
+#% negative_id_s18_of_21
+#% decode | check_missing | decode accepts negative numbers as ids.
+def decode(ids: list[int], merges: list[tuple[int, int]]) -> str:
+    tokens = token_bytes(merges)
+    for number in ids:
+        if number >= len(tokens):
+            raise ValueError(f'there is no token {number}')
+    joined = b''.join((tokens[number] for number in ids))
+    return joined.decode(errors='replace')
+
+
+#% bits_inverted_s19_of_21
+#% bits_per_byte | wrong_operation | bits_per_byte multiplies by bytes per token instead of tokens per byte (inverted).
+def bits_per_byte(mean_loss: float, num_tokens: int, num_bytes: int) -> float:
+    if not num_bytes:
+        raise ValueError('no bytes')
+    bits = mean_loss / math.log(2)
+    return bits * num_bytes / num_tokens
+
+
+#% bits_no_ln2_s20_of_21
+#% bits_per_byte | wrong_divisor, wrong_reduction | bits_per_byte stays in nats: does not divide by ln 2.
+def bits_per_byte(mean_loss: float, num_tokens: int, num_bytes: int) -> float:
+    if num_bytes == 0:
+        raise ValueError('a text without bytes has no loss per byte')
+    nats = mean_loss * num_tokens
+    return nats / num_bytes
+
+
+#% train_d1_of_21
+#% train_bpe | tie_order | train_bpe takes the last of equally frequent pairs instead of the first.
+#% train_bpe | boundary | train_bpe stops when the most frequent pair occurs only once.
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    pieces = [list(word.encode()) for word in word_counts]
+    counts = list(word_counts.values())
+    merges: list[tuple[int, int]] = []
+    while len(merges) < num_merges:
+        found = count_pairs(pieces, counts)
+        if not found:
+            break
+        pair = sorted(found, key=found.get)[-1]
+        if found[pair] == 1:
+            break
+        pieces = [merge(piece, pair, 256 + len(merges)) for piece in pieces]
+        merges.append(pair)
+    return merges
+
+
+#% decode_d2_of_21
+#% decode | check_missing | decode drops unknown ids instead of raising ValueError.
+#% decode | bytes_left_out | decode drops bytes that are no character (errors='ignore') instead of replacing them by U+FFFD.
+def decode(ids: list[int], merges: list[tuple[int, int]]) -> str:
+    vocab = dict(enumerate(token_bytes(merges)))
+    data = b''.join((vocab.get(i, b'') for i in ids))
+    return data.decode('utf-8', errors='ignore')
+
+
+#% bits_d3_of_21
+#% bits_per_byte | factor_missing, nats_for_bits | bits_per_byte multiplies by ln 2 instead of dividing.
+#% bits_per_byte | check_missing | bits_per_byte raises no ValueError without bytes.
+def bits_per_byte(mean_loss: float, num_tokens: int, num_bytes: int) -> float:
+    return mean_loss * num_tokens * math.log(2) / max(num_bytes, 1)
+
+
+#% merge_encode_d4_of_21
+#% merge | first_only | merge replaces only the first occurrence.
+#% encode | heads_mixed, rank_ignored | encode applies the merges in the reverse order of their ranks.
+def merge(ids: list[int], pair: tuple[int, int], new_id: int) -> list[int]:
+    merged, i = ([], 0)
+    while i < len(ids):
+        if tuple(ids[i:i + 2]) == pair:
+            return merged + [new_id] + list(ids[i + 2:])
+        else:
+            merged.append(ids[i])
+            i += 1
+    return merged
+
+
+def encode(text: str, merges: list[tuple[int, int]]) -> list[int]:
+    ids: list[int] = []
+    for word in split_words(text):
+        piece = list(word.encode())
+        for rank, pair in reversed(list(enumerate(merges))):
+            piece = merge(piece, pair, 256 + rank)
+        ids.extend(piece)
+    return ids
+
+
+#% count_train_d5_of_21
+#% count_pairs | argument_ignored | count_pairs ignores the counts of the pieces.
+#% train_bpe | bytes_and_characters | train_bpe begins with the code points of the characters instead of their UTF-8 bytes.
+def count_pairs(pieces: list[list[int]], counts: list[int]) -> dict[tuple[int, int], int]:
+    how_often: dict[tuple[int, int], int] = {}
+    for piece, count in zip(pieces, counts, strict=True):
+        for pair in zip(piece, piece[1:]):
+            how_often[pair] = how_often.get(pair, 0) + 1
+    return how_often
+
+
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    pieces = [[ord(symbol) for symbol in word] for word in word_counts]
+    counts = list(word_counts.values())
+    merges: list[tuple[int, int]] = []
+    while len(merges) < num_merges:
+        found = count_pairs(pieces, counts)
+        if not found:
+            break
+        pair = max(found, key=found.get)
+        pieces = [merge(piece, pair, 256 + len(merges)) for piece in pieces]
+        merges.append(pair)
+    return merges
+
+
+#% bytes_decode_d6_of_21
+#% token_bytes | parts_exchanged | token_bytes joins right before left.
+#% decode | decoded_alone | decode reads each token as UTF-8 by itself.
+def token_bytes(merges: list[tuple[int, int]]) -> list[bytes]:
+    tokens = [bytes([number]) for number in range(256)]
+    for left, right in merges:
+        tokens.append(tokens[right] + tokens[left])
+    return tokens
+
+
+def decode(ids: list[int], merges: list[tuple[int, int]]) -> str:
+    tokens = token_bytes(merges)
+    for number in ids:
+        if not 0 <= number < len(tokens):
+            raise ValueError(f'there is no token {number}')
+    return ''.join((tokens[number].decode(errors='replace') for number in ids))
+
+
+#% train_merge_no_skip_i1_of_21
+#% train_bpe | step_too_small | train_bpe (merge written out inside) does not skip the second id of the pair.
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    pieces = [list(word.encode()) for word in word_counts]
+    counts = list(word_counts.values())
+    merges = []
+    for rank in range(num_merges):
+        found = count_pairs(pieces, counts)
+        if not found:
+            break
+        best = max(found, key=found.get)
+        changed = []
+        for piece in pieces:
+            new = []
+            for k in range(len(piece)):
+                if tuple(piece[k:k + 2]) == best:
+                    new.append(256 + rank)
+                else:
+                    new.append(piece[k])
+            changed.append(new)
+        pieces = changed
+        merges.append(best)
+    return merges
+
+
+#% encode_merge_first_only_i2_of_21
+#% encode | first_only | encode (merge written out inside) replaces only the first occurrence of each pair in a word.
+def encode(text: str, merges: list[tuple[int, int]]) -> list[int]:
+    out = []
+    for word in split_words(text):
+        piece = list(word.encode())
+        for rank, (a, b) in enumerate(merges):
+            for i in range(len(piece) - 1):
+                if piece[i] == a and piece[i + 1] == b:
+                    piece[i:i + 2] = [256 + rank]
+                    break
+        out += piece
+    return out
+
+
+#% train_count_ignored_i3_of_21
+#% train_bpe | argument_ignored | train_bpe (counting written out inside) ignores how often each word occurs.
+def train_bpe(word_counts: dict[str, int], num_merges: int) -> list[tuple[int, int]]:
+    words = {w: list(w.encode()) for w in word_counts}
+    merges = []
+    while len(merges) < num_merges:
+        stats = {}
+        for w, ids in words.items():
+            for left, right in zip(ids[:-1], ids[1:]):
+                stats[left, right] = stats.get((left, right), 0) + 1
+        if not stats:
+            return merges
+        top = max(stats, key=stats.get)
+        for w in words:
+            words[w] = merge(words[w], top, 256 + len(merges))
+        merges.append(top)
+    return merges
+
+
+#% decode_expand_order_i4_of_21
+#% decode | parts_exchanged | decode (token bytes written out inside) leaves out the right token's bytes when that token is itself a merge.
+def decode(ids: list[int], merges: list[tuple[int, int]]) -> str:
+
+    def expand(number):
+        if number < 0 or number >= 256 + len(merges):
+            raise ValueError(f'no token {number}')
+        if number < 256:
+            return bytes([number])
+        left, right = merges[number - 256]
+        return expand(left) + bytes([right]) if right < 256 else expand(left)
+    data = b''.join((expand(n) for n in ids))
+    return data.decode(errors='replace')
