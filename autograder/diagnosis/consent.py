@@ -57,13 +57,12 @@ class Consent(NamedTuple):
         """Whether the source may contain the steps of the exercise from which *mistake* is known.
 
         A function that is called has the mistake itself, or it does not. Of a right class, the
-        source may use the layers only.
+        source may use the layers only. A function that gets a module has no copy of its steps.
         """
+        is_class = "" not in self.contract(mistake.exercise).signatures
         if mistake.exercise not in self.code.written(self.exercise).calls:
-            return True
-        return (
-            mistake.exercise in self.right and "" not in self.contract(mistake.exercise).signatures
-        )
+            return not is_class or "" not in self.contract(self.exercise).signatures
+        return mistake.exercise in self.right and is_class
 
     def _sentence(self, mistake: Mistake) -> str:
         """Return the sentence without quantities that the exercise does not have, or ""."""

@@ -91,7 +91,9 @@ class StageMistakes:
 
     def contract(self, exercise: str) -> Contract:
         """Return what the stub prescribes for *exercise*."""
-        return contract_of(self._source, exercise, self.names_within(exercise))
+        given = {*self._given(exercise)}
+        within = [one for one in self.names_within(exercise) if one not in given]
+        return contract_of(self._source, exercise, within)
 
     def callers(self, exercise: str, changed: str) -> ast.Module:
         """Return definitions of *exercise* and of those through which it calls *changed*.

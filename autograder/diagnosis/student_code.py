@@ -271,8 +271,9 @@ class WrittenCode:
 
     @property
     def _loops_over_parts(self) -> bool:
-        every = (*self.of(ast.For), *self.of(ast.comprehension))
-        return any(_is_part(each.iter) for each in every)
+        every = [each.iter for each in self.of(ast.For)]
+        every += [each.iter for each in self.of(ast.comprehension)]
+        return any(map(_is_part, every))
 
     @cached_property
     def changes_in_place(self) -> bool:

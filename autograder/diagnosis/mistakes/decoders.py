@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
 from autograder.diagnosis.mistakes.rewriting import (
     Edit,
@@ -93,7 +94,7 @@ def _without(scope: Scope, number: float, edit: Edit, key: str = "factor_missing
 def constants(scope: Scope) -> Iterator[Rewrite]:
     """A number of a formula with another value, in one place or in all; a missing power."""
     parts = {id(one) for site in scope.of(ast.Subscript) for one in ast.walk(site.node.slice)}
-    found: dict[tuple[float, float], list[Edit]] = {}
+    found: dict[tuple[Any, float], list[Edit]] = {}
     for site in (one for one in scope.of(ast.BinOp) if id(one.node) not in parts):
         node = site.node
         for place in (site_of(site, node, "left"), site_of(site, node, "right")):
@@ -106,8 +107,8 @@ def constants(scope: Scope) -> Iterator[Rewrite]:
                 yield _without(scope, power, edit, "factor_missing.power")
     for site in scope.calls("log"):
         match site.node.args:
-            case [ast.Constant(number)]:
-                found[number, DECIMAL] = [put(site, f"FUNC({DECIMAL})")]
+            case [ast.Constant(value)]:
+                found[value, DECIMAL] = [put(site, f"FUNC({DECIMAL})")]
     for (_, other), edits in found.items():
         for some in [[one] for one in edits] + ([edits] if len(edits) > 1 else []):
             yield mistake("constant_wrong.number", some, size=abs(other))
