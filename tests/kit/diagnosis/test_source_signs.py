@@ -111,7 +111,7 @@ def test_other_code_has_no_sign(code: str):
 
 
 def test_a_function_inside_a_method_needs_no_self():
-    """A function that a method defines, and a lambda, are no attributes of the module."""
+    """The module has no attribute for a function that a method defines, or for a lambda."""
     body = "layer = lambda t: t\n        def size(t): return layer(t)\n        return size(x)"
 
     assert found("Head", HEAD.format(**{**FORM, "body": body})) == {}
