@@ -303,6 +303,8 @@ def _describe_answer(
 ) -> patterns.Pattern:
     """Compare the last answer with the solution's answer to the same request."""
     last = len(seen.answers) - 1
+    if last >= 0 and (error := patterns.find_error(seen.answers[last][1])):
+        return error
     if 0 <= last < len(solved.answers) and solved.answers[last] == REFUSED != seen.answers[last]:
         return patterns.NOT_REFUSED
     if not 0 <= last < len(solved.answers) or seen.answers[last][0] != solved.answers[last][0]:

@@ -5,6 +5,7 @@ certain. For a check with hidden inputs, a pattern has a fixed sentence, which c
 number of a hidden input or a number that the code chose.
 """
 
+import builtins
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor
 
 from autograder.diagnosis.description import WrongAnswerPattern
+from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.noise import APART, SAME, Agreement, agreement, scale_of
 
 TYPED = 1e-4  # values may be copied from a document, which prints four digits
@@ -65,6 +67,13 @@ def find_tuple(answer: object, expected: object) -> Pattern:
         case [Tensor()] if isinstance(expected, Tensor):
             return WrongAnswerPattern.of("tuple_for_result")
     return None
+
+
+def find_error(answer: object) -> Pattern:
+    """Recognize an exception of Python that was returned instead of raised."""
+    kind = getattr(builtins, answer.kind, None) if isinstance(answer, OpaqueValue) else None
+    is_error = isinstance(kind, type) and issubclass(kind, BaseException)
+    return WrongAnswerPattern.of("exception_as_result") if is_error else None
 
 
 def matches_intermediate_step(

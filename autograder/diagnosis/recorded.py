@@ -14,6 +14,7 @@ from autograder.diagnosis.fingerprints import Fingerprints, shown_by
 from autograder.diagnosis.mistake_texts import MistakeTexts
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import Failure, Match, Submitted
+from autograder.diagnosis.patterns import find_error
 from autograder.diagnosis.ranking import CheckEnd, Evidence, Explanation, FailedCheck, Key, Ranking
 from autograder.errors import CourseError
 from autograder.results import Diagnosis
@@ -92,8 +93,10 @@ class RecordedSource:
         return self.known.contracts[exercise]
 
     def describe(self, failure: Failure) -> Diagnosis | None:
-        """Explain an exception; there is no solution to compare with."""
-        pattern = explain_exception(failure.observation.error)
+        """Explain an exception, raised or returned; there is no solution to compare with."""
+        seen = failure.observation
+        result = seen.answers[-1][1] if seen.answers else None
+        pattern = explain_exception(seen.error) or find_error(result)
         return pattern.diagnosis(shows_values=failure.shows_values) if pattern else None
 
 

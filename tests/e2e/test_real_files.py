@@ -567,7 +567,7 @@ CASES = (
                 "scaled.masked_fill(mask == 0, -torch.inf)", "scaled.masked_fill(mask, -torch.inf)"
             ),
         ),
-        {"MaskedSelfAttention": ("holds the number 1 where a key is visible", SOME)},
+        {"MaskedSelfAttention": ("a mask of booleans, but your mask holds numbers", SOME)},
     ),
     Case(
         "08",
@@ -578,7 +578,7 @@ CASES = (
                 'scaled.masked_fill(mask, float("-inf"))',
             ),
         ),
-        {"Attention": ("visible", SOME)},
+        {"Attention": ("a mask of booleans, but your mask holds numbers", SOME)},
     ),
     Case(
         "08",

@@ -5,6 +5,7 @@ import csv
 import difflib
 import html
 import json
+import lzma
 import re
 import shlex
 import shutil
@@ -561,6 +562,8 @@ def text_for_students(path: Path) -> str:
     if path.suffix == ".npz":
         with zipfile.ZipFile(path) as packed:
             return "\n".join(packed.read(name).decode("latin-1") for name in packed.namelist())
+    if path.suffix == ".xz":
+        return lzma.decompress(path.read_bytes()).decode("utf-8")
     return path.read_text("utf-8")
 
 

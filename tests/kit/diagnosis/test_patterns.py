@@ -12,7 +12,8 @@ from torch import nn
 
 from autograder.diagnosis import patterns
 from autograder.diagnosis.description import PATTERNS
-from autograder.diagnosis.patterns import DRAWS, drawn, find_tuple
+from autograder.diagnosis.patterns import DRAWS, drawn, find_error, find_tuple
+from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite import documented
 from tests.kit.diagnosis.conftest import Grader
 
@@ -389,8 +390,30 @@ def test_other_results_are_not_in_a_tuple(answer: object, expected: object):
 
 
 @pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("ValueError", "exception_as_result"),
+        ("Exception", "exception_as_result"),
+        ("type", None),
+        ("object", None),
+        ("builtins", None),
+        ("torch.Size", None),
+    ],
+)
+def test_an_exception_as_a_result_is_recognized(kind: str, name: str | None):
+    """A returned exception is recognized by its type, because a worker sends only the type."""
+    found = find_error(OpaqueValue(kind))
+
+    assert (found and found.name) == name
+    assert find_error(X) is None
+
+
+@pytest.mark.parametrize(
     ("check", "result", "name"),
     [
+        pytest.param(
+            "return TypeError('sizes')", RIGHT, "exception_as_result", id="of-another-type"
+        ),
         pytest.param("raise ValueError", "values.sin().cos()[:3],", "tuple_for_result", id="comma"),
     ],
 )
