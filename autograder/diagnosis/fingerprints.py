@@ -24,6 +24,7 @@ from autograder.diagnosis.observation import (
     Match,
     Observation,
     message_without_numbers,
+    of_any_torch,
     status_of,
 )
 from autograder.diagnosis.packed_numbers import unpack
@@ -267,7 +268,7 @@ def _end_of(error: BaseException | None, *, answered: bool) -> End:
     return End(
         status_of(error),
         error.kind,
-        digest(error.text) if error.text else "",
+        digest(of_any_torch(error.text)) if error.text else "",
         message,
         refuses(error),
         is_specific(error),

@@ -173,12 +173,17 @@ def status_of(error: BaseException | None) -> str:
     return str(getattr(error, "status", type(error).__name__))
 
 
+def of_any_torch(text: str) -> str:
+    """Return the *text* of an exception as torch 2.14 and older write it, without a step's name."""
+    return re.sub(r"\b(?:add)?mm: (?=mat1 and mat2)", "", text)
+
+
 def message_without_numbers(error: BaseException | None) -> str:
     """Return the message of *error* without digits, because line numbers identify no mistake.
 
     Records hold messages about missing parts with a capital letter, also at the start of a name.
     """
-    text = str(getattr(error, "message", error))
+    text = of_any_torch(str(getattr(error, "message", error)))
     if status_of(error) == Status.MISSING:
         text = text[:1].upper() + text[1:]
     return re.sub(r"\d+", "", text)

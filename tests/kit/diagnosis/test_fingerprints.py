@@ -259,3 +259,16 @@ def test_the_courses_records_hold_no_code_and_no_sentence(pytestconfig):
         sentences = [line for line in lines if " " in line and line.endswith((".", "?"))]
         assert sentences == []
     assert total < MOST_BYTES
+
+
+@pytest.mark.parametrize("step", ["mm: ", "addmm: "])
+def test_a_text_of_a_newer_torch_is_the_one_that_was_recorded(step: str):
+    """From 2.15 on, torch names the step before the sizes of a product."""
+    sizes = "mat1 and mat2 shapes cannot be multiplied (3x2 and 3x2)"
+
+    def seen(text: str) -> fingerprints.Shown:
+        error = Raised("RuntimeError", text, f"f raised RuntimeError in line 3\n{text}", public="")
+        return fingerprints.shown_by(Observation((), error))
+
+    assert seen(step + sizes) == seen(sizes)
+    assert seen(f"other: {sizes}") != seen(sizes)
