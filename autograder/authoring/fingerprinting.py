@@ -35,7 +35,6 @@ from autograder.diagnosis.group_mistakes import mistakes_of
 from autograder.diagnosis.misconceptions import Misconception
 from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.observation import Match, Observation, compare, does_not_end
-from autograder.diagnosis.packed_numbers import PACKED, pack
 from autograder.diagnosis.programs import Programs, Run, channel_of
 from autograder.diagnosis.stage_mistakes import StageMistakes
 from autograder.sandbox.faults import Fault
@@ -46,6 +45,7 @@ from autograder.suite.checks import CollectedCheck, Layer
 from autograder.suite.in_process import LocalChannel
 from autograder.suite.limits import ticking
 from autograder.suite.noise import LEAST_MARGIN, is_same
+from autograder.suite.packed_numbers import PACKED, pack
 from autograder.suite.student_proxy import SEND_BYTES, Channel
 
 SHIFT = 1e-6  # relative up to 1 and absolute above; ten times the rounding error of a step

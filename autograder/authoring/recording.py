@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from typing import TypeVar
 
@@ -20,7 +20,7 @@ from autograder.diagnosis import fingerprints, mistake_texts
 from autograder.diagnosis.fingerprints import PASSES, Fingerprints
 from autograder.diagnosis.mistake_texts import MistakeTexts
 from autograder.diagnosis.observation import Observation
-from autograder.errors import CourseError
+from autograder.errors import CourseError, UsageError
 from autograder.grading.context import RecordingContext
 from autograder.grading.grade import cores
 from autograder.grading.suite_runner import SuiteRunner, open_suites
@@ -99,13 +99,13 @@ class Recorder:
         It must not contain a word that is not in *known_text*, the other files for students.
         Numbers that agree with those of the last build keep their digits.
         """
-        before = records.find(stage.records, "replies", PublicRecord)
         replies = self.record(stage)
-        if before is not None:
+        with suppress(UsageError):  # there is no last build that can be read
+            before = public_record.read(stage.records)
             replies = public_record.with_known_numbers(replies, before)
         _reject_unknown_words(stage, self._words, known_text)
         evidence = self.fingerprints(stage, fingerprints.find(stage.records))
-        return records.encode(stage.name, made_from, replies, evidence)
+        return records.encode(stage.name, made_from, public_record.packed(replies), evidence)
 
     def _public_checks(self, stage: Stage) -> list[CollectedCheck]:
         return [check for check in self._runner.checks(stage.name) if not check.spec.hidden]

@@ -109,7 +109,7 @@ def _rows(stages: Sequence[Stage]) -> Iterator[str]:
 
 
 Report = Callable[[str], None]  # gets a line of progress; must be picklable
-RECORDS_VERSION = 13  # increase it when the same sources would give different numbers
+RECORDS_VERSION = 14  # increase it when the same sources would give different numbers
 
 
 class _Recorded(msgspec.Struct):

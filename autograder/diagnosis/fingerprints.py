@@ -27,12 +27,12 @@ from autograder.diagnosis.observation import (
     of_any_torch,
     status_of,
 )
-from autograder.diagnosis.packed_numbers import unpack
 from autograder.diagnosis.rounded_values import digest, to_json_value
 from autograder.errors import CourseError
 from autograder.sandbox.faults import NoGradients, Raised
 from autograder.suite import records
 from autograder.suite.noise import Agreement, agreement, is_same, least_agreement
+from autograder.suite.packed_numbers import unpack
 
 PARTS = "parts"  # the key of an answer with named parts
 ENTRIES = "of"  # the key of an answer that is a list of tensors

@@ -11,13 +11,13 @@ from autograder.suite.noise import EVIDENCE_DIGITS, rounded, scale_of
 from autograder.suite.student_proxy import RemoteModule
 
 MAX_LISTED = 40  # entries of a list without floats; a longer one becomes a digest
-MAX_ENTRIES = 4  # numbers for one tensor; the last two are a sum of all entries and the scale
-GOLDEN = (5**0.5 - 1) / 2  # spreads the kept entries over all rows and columns
+MAX_ENTRIES = 4  # of a tensor that is kept as it is; more become one entry, a sum and the scale
+GOLDEN = (5**0.5 - 1) / 2  # the place of the kept entry, which is in the middle of no axis
 NOT_FINITE = {"nan": 3.0, "posinf": 5.0, "neginf": -7.0}  # numbers, so that places count
 NO_NOISE = {int, str, bytes}
 USUAL = "float32"  # the dtype of nearly all tensors, which is left out
 LARGEST = 1 << 63  # integers that records can't hold
-DIGEST = 12  # hexadecimal digits; enough to distinguish all messages of one stage
+DIGEST = 8  # hexadecimal digits; enough to distinguish all messages of one stage
 
 
 def to_json_value(answer: Any) -> Any:  # noqa: PLR0911  # each line handles one kind of answer
@@ -63,12 +63,13 @@ def canonical(value: Any) -> str:
 
 def _tensor(answer: Tensor) -> dict[str, Any]:
     flat = answer.flatten()
-    scale = scale_of(flat) if flat.is_floating_point() or flat.is_complex() else 1.0
+    is_whole = not (flat.is_floating_point() or flat.is_complex())
+    scale = 1.0 if is_whole else scale_of(flat)
+    entries = flat.tolist()
     if flat.numel() > MAX_ENTRIES:
-        kept = [int(index * GOLDEN % 1 * flat.numel()) for index in range(MAX_ENTRIES - 2)]
-        entries = [*flat[kept].tolist(), _weighted_sum(flat), scale]
-    else:
-        entries = flat.tolist()
+        kept = entries[int(GOLDEN * flat.numel())]
+        sums = [_weighted_sum(flat), *([] if is_whole else [scale])]
+        entries = [float(kept) if is_whole else kept, *sums]
     dtype = str(answer.dtype).removeprefix("torch.")
     sizes = [*([] if dtype == USUAL else [dtype]), *map(str, answer.shape)]
     return {" ".join(sizes): [_number(value, scale) for value in entries]}

@@ -7,9 +7,10 @@ and only words that are in the public suite or the stub.
 
 import functools
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import torch
@@ -25,9 +26,12 @@ from autograder.suite import records
 from autograder.suite.documented import TENSOR, DocumentedTensor, DocumentedTensors
 from autograder.suite.in_process import COMPUTED
 from autograder.suite.noise import EXPECTED_DIGITS, Agreement, agreement, rounded, scale_of
+from autograder.suite.packed_numbers import LARGEST, column_of, numbers_in
 
 OWN_WORDS = frozenset({"output", "gradients", *(f"input {number}" for number in range(9))})
 DOCUMENTED_FIELDS = ("decimals", "value", "exact", "from_printed", "tokens")
+PACKED_DTYPE: Final = "float32"
+UNIT: Final = 10.0**EXPECTED_DIGITS  # the column has whole numbers
 RARE_FIELDS = ("digits", "torch")  # fields that most entries lack; also `form`
 
 
@@ -45,6 +49,7 @@ class PublicRecord(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     hidden_points: float
     documented: dict[str, dict[str, Any]]
     replies: dict[str, tuple[RecordedReply, ...]]
+    column: bytes = b""  # in a file, the numbers of the tensors in the replies
 
     @functools.cached_property
     def tensors(self) -> DocumentedTensors:
@@ -85,7 +90,9 @@ def recorded(check: str, exchanges: Sequence[Exchange]) -> tuple[RecordedReply, 
         if exchange.reply.problem is not None:
             raised = exchange.reply.problem.type
             raise CourseError(f"{check}: the solution raises {raised}. Mark the check as hidden.")
-        found.append(RecordedReply(_outline(exchange.request), _rounded(exchange.reply.value)))
+        found.append(
+            RecordedReply(_outline(exchange.request), _mapped(exchange.reply.value, _rounded))
+        )
     return tuple(found)
 
 
@@ -99,7 +106,35 @@ def documented_fields(tensor: DocumentedTensor) -> dict[str, Any]:
 
 def read(path: Path) -> PublicRecord:
     """Read the record in the file at *path*; raise ``UsageError`` if that is not possible."""
-    return records.read(path, "replies", PublicRecord)
+    record = records.read(path, "replies", PublicRecord)
+    numbers = numbers_in(record.column) / UNIT
+
+    def unpack(value: Value) -> Value:
+        nonlocal numbers
+        if not isinstance(value, TensorValue) or value.data or not (count := prod(value.shape)):
+            return value
+        own, numbers = numbers[:count], numbers[count:]
+        return replace(value, data=tensor_bytes(torch.from_numpy(own).to(torch.float32)))
+
+    return replace(_with_values(record, unpack), column=b"")
+
+
+def packed(record: PublicRecord) -> PublicRecord:
+    """Return *record* for a file: its rounded float32 numbers are in the column."""
+    column: list[int] = []
+
+    def pack(value: Value) -> Value:
+        if not isinstance(value, TensorValue) or value.dtype != PACKED_DTYPE:
+            return value
+        numbers = decode_tensor(value)
+        whole = (numbers.double() * UNIT).round()
+        if not (whole.abs() <= LARGEST).all() or not torch.equal((whole / UNIT).float(), numbers):
+            return value
+        column.extend(map(int, whole.flatten().tolist()))
+        return replace(value, data=b"")
+
+    found = _with_values(record, pack)
+    return replace(found, column=column_of(column))
 
 
 def words(exchanges: Sequence[Exchange]) -> Iterator[str]:
@@ -186,20 +221,38 @@ def _shape(value: Value) -> Any:
     return 0.0 if isinstance(value, float) else value
 
 
+def _with_values(record: PublicRecord, change: Callable[[Value], Value]) -> PublicRecord:
+    return replace(
+        record,
+        replies={
+            check: tuple(replace(one, value=_mapped(one.value, change)) for one in replies)
+            for check, replies in record.replies.items()
+        },
+    )
+
+
+def _mapped(value: Value, change: Callable[[Value], Value]) -> Value:
+    """Return *value* with each of its values changed, and its containers as they are."""
+    match value:
+        case protocol.ListValue() | protocol.TupleValue():
+            return replace(value, items=tuple(_mapped(one, change) for one in value.items))
+        case protocol.DictValue():
+            items = {key: _mapped(one, change) for key, one in value.items.items()}
+            return replace(value, items=items)
+        case protocol.MappingValue():
+            pairs = tuple((key, _mapped(one, change)) for key, one in value.items)
+            return replace(value, items=pairs)
+    return change(value)
+
+
 def _rounded(value: Value) -> Value:
-    """Round a reply to digits that hold everywhere; raise ``CourseError`` if it can't be held."""
+    """Round a number to digits that hold everywhere; raise ``CourseError`` if it can't be held."""
     match value:
         case TensorValue():
             return _rounded_tensor(value)
         case float():
             number = rounded(value, 1.0, EXPECTED_DIGITS)
             return number if isinstance(number, float) else value
-        case protocol.ListValue() | protocol.TupleValue():
-            return replace(value, items=tuple(map(_rounded, value.items)))
-        case protocol.DictValue():
-            return replace(value, items={key: _rounded(one) for key, one in value.items.items()})
-        case protocol.MappingValue():
-            return replace(value, items=tuple((key, _rounded(one)) for key, one in value.items))
         case protocol.OpaqueValue():
             raise CourseError(f"a record can't hold {value.kind}")
     return value

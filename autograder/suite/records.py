@@ -18,7 +18,7 @@ import msgspec
 
 from autograder.errors import CourseError, UsageError
 
-FORMAT: Final = 3  # increase it when a reader of the last version can't read the new one
+FORMAT: Final = 4  # increase it when a reader of the last version can't read the new one
 MARK: Final = b"AGRECORD"
 HEADER: Final = struct.Struct(">8sH32s32s")
 MAX_BYTES: Final = 250_000  # of a file; students download all stages, 1.5 MB in this course
@@ -27,12 +27,12 @@ MAX_CONTENT: Final = 16_000_000  # of the decompressed body, so that a prepared 
 RESTORE: Final = "`autograder start` restores it; in a course, `autograder release` builds it again"
 
 Part = Literal["replies", "evidence"]
-# The bytes of float32 numbers repeat at a distance of four, so two bits of the position predict.
+# The columns of numbers are planes of bytes, in which neighbours do not predict one another.
 FLOATS: Final[dict[str, int]] = {
     "id": lzma.FILTER_LZMA2,
     "preset": 6 | lzma.PRESET_EXTREME,
     "lc": 0,
-    "lp": 2,
+    "lp": 0,
     "pb": 0,
 }
 T = TypeVar("T")

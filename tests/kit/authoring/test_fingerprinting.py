@@ -21,10 +21,10 @@ from autograder.course import Course, Stage
 from autograder.diagnosis import fingerprints
 from autograder.diagnosis.fingerprints import Print, agree
 from autograder.diagnosis.observation import Observation
-from autograder.diagnosis.packed_numbers import PACKED, pack, unpack
 from autograder.grading.context import RecordingContext
 from autograder.grading.suite_runner import open_suites
 from autograder.suite.in_process import solution_channel
+from autograder.suite.packed_numbers import PACKED, pack, unpack
 from autograder.suite.student_proxy import Student
 
 

@@ -14,8 +14,8 @@ from autograder.authoring import release
 from autograder.authoring.release import guide
 from autograder.diagnosis import fingerprints
 from autograder.diagnosis.mistakes import kinds
-from autograder.diagnosis.packed_numbers import pack, unpack
 from autograder.errors import CourseError
+from autograder.suite.packed_numbers import pack, unpack
 from tests.kit.factories import rewrite_records
 
 COURSE = 'format_version = 1\nid = "small"\ntitle = "Small"\nstages = ["01_scores"]\n'

@@ -11,9 +11,9 @@ from autograder.course import Course
 from autograder.diagnosis import fingerprints, mistake_texts
 from autograder.diagnosis.mistake_texts import MistakeText, MistakeTexts
 from autograder.diagnosis.observation import Match, Observation
-from autograder.diagnosis.packed_numbers import unpack
 from autograder.errors import CourseError
 from autograder.sandbox.faults import Fault, Raised
+from autograder.suite.packed_numbers import unpack
 from tests.kit.factories import rewrite_records
 
 DOUBLED = "test_doubles_the_documented_numbers"

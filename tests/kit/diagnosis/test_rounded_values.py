@@ -44,12 +44,15 @@ def test_answers_are_the_same_up_to_noise(left, right, same):
     assert is_same(to_json_value(right), kept) is same
 
 
-def test_of_a_large_tensor_only_some_entries_are_kept():
-    """Only some entries of a large tensor are kept, so fingerprints stay small."""
-    kept = to_json_value(torch.arange(10_000.0))
+def test_of_a_large_tensor_one_entry_a_sum_and_the_scale_are_kept():
+    """Three numbers stand for a large tensor, or two if its numbers are whole."""
+    large = torch.arange(10_000)
+    kept = [to_json_value(one) for one in (large.float(), large)]
+    small = to_json_value(torch.arange(float(MAX_ENTRIES)))
 
-    assert list(kept) == ["10000"]
-    assert len(kept["10000"]) == MAX_ENTRIES
+    assert [*kept[0]["10000"][::2], len(kept[0]["10000"])] == [6180.0, 9999.0, 3]
+    assert kept[1]["int64 10000"] == kept[0]["10000"][:2]
+    assert small == {"4": [0.0, 1.0, 2.0, 3.0]}
 
 
 def test_strings_are_hashed():

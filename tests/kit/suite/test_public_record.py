@@ -40,6 +40,7 @@ class Factor(__import__("torch").nn.Module):
 """
 TENSORS = [
     pytest.param(torch.tensor([[0.5, -math.inf, math.inf]]), id="infinities"),
+    pytest.param(torch.tensor([[1e4, -0.5], [12.25, 0.0]]), id="large"),
     pytest.param(torch.tensor([1, 2]), id="whole-numbers"),
     pytest.param(torch.tensor([True, False]), id="truth"),
     pytest.param(torch.tensor(1.5, dtype=torch.float64), id="one-double"),
@@ -64,7 +65,7 @@ def recorded(name: str, *args: object) -> PublicRecord:
 def reread(record: PublicRecord, path: Path) -> PublicRecord:
     """Write *record* below *path* and read it."""
     path = path / "records.bin"
-    path.write_bytes(records.encode("01_tiny", "", record, {}))
+    path.write_bytes(records.encode("01_tiny", "", public_record.packed(record), {}))
     return public_record.read(path)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.diagnosis.packed_numbers import PACKED, pack, unpack
+from autograder.suite.packed_numbers import PACKED, pack, unpack
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,9 @@ from autograder.diagnosis.packed_numbers import PACKED, pack, unpack
         pytest.param({"2": [1e-9, 2.0]}, True, id="small"),
         pytest.param({"2": [1e-9, 1e9]}, False, id="too-far-apart"),
         pytest.param({"2": [0.1 + 0.2, 1.0]}, False, id="more-digits-than-a-rounded-number"),
-        pytest.param({"2": ["nan", 1.0]}, False, id="not-finite"),
+        pytest.param({"3": ["nan", 1.5, "-inf"]}, True, id="not-finite"),
+        pytest.param({"2": ["nan", 2147483647.0]}, False, id="too-large-with-nan"),
+        pytest.param({"2": ["text", 1.0]}, False, id="text"),
         pytest.param({"int64 2": [1, 2]}, False, id="whole"),
         pytest.param({"0": []}, False, id="empty"),
         pytest.param({"parts": [0, 1]}, False, id="numbers-of-parts"),

@@ -1,4 +1,4 @@
-"""Packs the numbers of recorded answers into columns of bytes, which compress well.
+"""Packs the numbers of records into columns of bytes, which compress well.
 
 Rounded numbers are decimal fractions, so a whole number and the count of decimals represent each of
 them exactly. A list of such numbers becomes its count of decimals and its length, and the whole
@@ -14,22 +14,34 @@ import numpy as np
 PACKED: Final = "packed"  # the key of an answer whose numbers are in the column
 LARGEST: Final = 2**31 - 1
 PLACES: Final = range(-12, 13)  # decimals; a negative count means zeros before the point
+NOT_FINITE: Final = {LARGEST: "nan", LARGEST - 1: "inf", LARGEST - 2: "-inf"}
+OF_TEXT: Final = {text: whole for whole, text in NOT_FINITE.items()}
+
+
+def column_of(whole: Sequence[int]) -> bytes:
+    """Return the column of the numbers *whole*, whose absolute values are at most ``LARGEST``."""
+    numbers = np.array(whole, dtype="<i4")
+    alternating = (numbers << 1) ^ (numbers >> 31)  # a small number of any sign has zero bytes
+    return alternating.astype("<u4").view(np.uint8).reshape(-1, 4).T.tobytes()
+
+
+def numbers_in(column: bytes) -> "np.ndarray[Any, np.dtype[np.int64]]":
+    """Return the numbers of a column."""
+    planes = np.frombuffer(column, dtype=np.uint8).reshape(4, -1)
+    alternating = np.ascontiguousarray(planes.T).view("<u4").ravel().astype(np.int64)
+    return (alternating >> 1) ^ -(alternating & 1)
 
 
 def pack(answers: Sequence[Any]) -> tuple[tuple[Any, ...], bytes]:
     """Return *answers* without the numbers of their lists, and the column of these numbers."""
     column: list[int] = []
     packed = tuple(_packed(answer, column) for answer in answers)
-    numbers = np.array(column, dtype="<i4")
-    alternating = (numbers << 1) ^ (numbers >> 31)  # a small number of any sign has zero bytes
-    return packed, alternating.astype("<u4").view(np.uint8).reshape(-1, 4).T.tobytes()
+    return packed, column_of(column)
 
 
 def unpack(answers: Sequence[Any], column: bytes) -> list[Any]:
     """Return the answers that were packed."""
-    planes = np.frombuffer(column, dtype=np.uint8).reshape(4, -1)
-    alternating = np.ascontiguousarray(planes.T).view("<u4").ravel().astype(np.int64)
-    numbers = iter(((alternating >> 1) ^ -(alternating & 1)).tolist())
+    numbers = iter(numbers_in(column).tolist())
     return [_unpacked(answer, numbers) for answer in answers]
 
 
@@ -37,8 +49,8 @@ def _packed(answer: Any, column: list[int]) -> Any:
     if not (isinstance(answer, dict) and len(answer) == 1):
         return answer
     [(form, entries)] = answer.items()
-    for places in PLACES if _are_floats(entries) else ():
-        shifted = [_shifted(entry, places) for entry in entries]
+    for places in PLACES if _are_numbers(entries) else ():
+        shifted = [OF_TEXT.get(entry) or _shifted(entry, places) for entry in entries]
         if max(map(abs, shifted)) > LARGEST:
             break
         whole = [*map(round, shifted)]
@@ -55,14 +67,18 @@ def _unpacked(answer: Any, numbers: Iterator[int]) -> Any:
     return {form: [_decimal(one, places) for one in islice(numbers, count)]}
 
 
-def _are_floats(entries: Any) -> bool:
-    return isinstance(entries, list) and {*map(type, entries)} == {float}
+def _are_numbers(entries: Any) -> bool:
+    return bool(isinstance(entries, list) and entries) and all(
+        entry in OF_TEXT if isinstance(entry, str) else type(entry) is float for entry in entries
+    )
 
 
 def _shifted(number: float, places: int) -> float:
     return number * float(10**places) if places >= 0 else number / float(10**-places)
 
 
-def _decimal(whole: int, places: int) -> float:
-    """Return the float that is closest to *whole* with so many decimals."""
+def _decimal(whole: int, places: int) -> float | str:
+    """Return the float that is closest to *whole* with so many decimals, or what is not finite."""
+    if whole in NOT_FINITE:
+        return NOT_FINITE[whole]
     return whole / float(10**places) if places >= 0 else float(whole * 10**-places)
