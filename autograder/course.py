@@ -51,6 +51,7 @@ ASSIGNMENTS = "assignments"  # folder for students, in a course or an installed 
 SHARED = "course"  # folder of modules and data for the labs of all stages, next to the stages
 SOLUTIONS_PACKAGE = "autograder_solutions"  # an installed wheel with the folders of a course
 SECOND_LOOKS = re.compile(r"(?:https://|mailto:)[^\s{}]*\{key\}[^\s{}]*")
+MADE = "made"  # in the built folder SHARED: data that the course's own tools write there
 COMPANION_FILE = "companion.toml"  # in the folder SHARED; a course may have none
 GUIDE = "START_HERE.md"  # a guide for students to all stages, next to the stages' folders
 MARKERS = ("### BEGIN SOLUTION", "### END SOLUTION")  # around the code that students write

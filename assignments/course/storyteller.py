@@ -18,6 +18,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from .story_texts import made_in
+
 LENGTH = 150  # characters of a text
 BLIND = "let a character see nothing"  # what a wrong mask does
 SECONDS = 2.0  # of the processor for one text with the learner's code
@@ -383,7 +385,7 @@ def raised(error: BaseException) -> str:
 
 def read(folder: Path) -> Storyteller:
     """Return the storyteller with the weights in *folder*: int8, with a scale for each row."""
-    with np.load(folder / "storyteller.npz") as stored:
+    with np.load(made_in(folder) / "storyteller.npz") as stored:
         arrays = {name: stored[name] for name in stored.files}
     facts = [arrays.pop(name) for name in ("symbols", "heads", "window")]
     weights = {

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from autograder.authoring import handout_folder, release, wheels
-from autograder.course import COURSE_FILE, HINTS_FILE, LAB, STAGE_FILE, Course, Stage, load
+from autograder.course import COURSE_FILE, HINTS_FILE, LAB, MADE, STAGE_FILE, Course, Stage, load
 from autograder.diagnosis.own_sentences import FILE as OWN_SENTENCES
 from autograder.errors import CourseError, UsageError
 from autograder.suite import records
@@ -67,7 +67,8 @@ def new_course(
     files = {name: text.encode() for name, text in _shared_files(course, stages)}
     files |= {
         path.relative_to(course.root).as_posix(): path.read_bytes()
-        for path in release.visible_files(course.shared_source)
+        for folder in (course.shared_source, course.shared / MADE)
+        for path in release.visible_files(folder)
     }
     for stage in stages:
         report(f"{stage.name}: copying")

@@ -21,7 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from autograder.authoring import lab_notebook, public_suite, stubs
-from autograder.course import ASSIGNMENTS, GUIDE, MISTAKES, RECORDS, Course, Stage
+from autograder.course import ASSIGNMENTS, GUIDE, MADE, MISTAKES, RECORDS, Course, Stage
 from autograder.course_file import USUAL_GROUPS
 from autograder.diagnosis import misconceptions, mistake_texts, mistakes
 from autograder.diagnosis.mistakes.kinds import KINDS
@@ -387,7 +387,8 @@ def _changed_files(
     folders = [course.shared, *(stage.assignment for stage in among)]
     present = {path for folder in folders for path in visible_files(folder)}
     computed = {path for stage in among for path in (stage.records, stage.mistakes)}
-    surplus = present - built.keys() - computed
+    made = {*visible_files(course.shared / MADE)}
+    surplus = present - built.keys() - computed - made
     return tuple(sorted((outdated | surplus) - set(edited_modules(course))))
 
 

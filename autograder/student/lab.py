@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from autograder.course import handout, is_handout
+from autograder.course import MADE, handout, is_handout
 from autograder.errors import AutograderError, GraderError, UsageError
 from autograder.reports.feedback import ExerciseFeedback, grading_note
 from autograder.reports.feedback_builder import build_exercise_feedback, exercise_text
@@ -176,13 +176,13 @@ class Lab:
         return CourseModules(self._folder)
 
     def drawing(self, name: str) -> Drawing:
-        """Show the file *name*.svg in the folder of the course's modules."""
+        """Show the file *name*.svg of what the course's tools made, or of its modules."""
         with without_traceback():
-            shared = folder_with(self._folder, f"{name}.svg")
-            if shared is None:
-                msg = f"The drawing {name}.svg is missing. Run `autograder start`, which adds it."
-                raise UsageError(msg)
-        return Drawing((shared / f"{name}.svg").read_text("utf-8"))
+            for file in (f"{MADE}/{name}.svg", f"{name}.svg"):
+                if shared := folder_with(self._folder, file):
+                    return Drawing((shared / file).read_text("utf-8"))
+            msg = f"The drawing {name}.svg is missing. Run `autograder start`, which adds it."
+            raise UsageError(msg)
 
     def module(self, stage: str = "") -> LiveModule:
         """Return the student's module, which always has the names of the last saved file.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tools.drawings.sheet import BLUE, DEEP, PALE, Sheet
 
-FOLDER = Path(__file__).parents[2] / "source" / "course"
+FOLDER = Path(__file__).parents[2] / "assignments" / "course" / "made"
 WORDS = ("Your", "journey", "starts", "with", "one", "step")
 WEIGHTS = (0.14, 0.24, 0.23, 0.12, 0.11, 0.16)  # of "journey", in stage 01
 

@@ -1,6 +1,6 @@
 """Draws the stories and makes the storyteller: python -m tools.storyteller.
 
-Writes the stories of the labs and the weights into ``source/course``. It draws a million
+Writes the stories of the labs and the weights into ``assignments/course/made``. It draws a million
 characters, trains for some twelve minutes on one core, rounds the weights, refuses weights whose
 held-out loss is not the documented one, and measures the fixed texts again.
 """
@@ -28,7 +28,7 @@ from tools.storyteller.training import (
     unrounded,
 )
 
-COURSE: Final = Path(__file__).parents[2] / "source/course"
+MADE: Final = Path(__file__).parents[2] / "assignments/course/made"
 LAB_SIZE, LAB_SEED = 118_000, 1  # characters of the stories for labs
 SIZE, SEED = 1_000_000, 2  # characters of the stories for the weights
 LOSS, NEAR = 0.300, 0.02  # nats for each held-out character
@@ -66,9 +66,9 @@ def main() -> int:
         return 1
     for name, stories in (("train", lab), ("held", held)):
         packed = lzma.compress(stories.encode("utf-8"), preset=9 | lzma.PRESET_EXTREME)
-        (COURSE / f"stories_{name}.txt.xz").write_bytes(packed)
+        (MADE / f"stories_{name}.txt.xz").write_bytes(packed)
     facts = {"heads": model.size.heads, "window": model.size.window, "symbols": symbols}
-    with (COURSE / "storyteller.npz").open("wb") as file:
+    with (MADE / "storyteller.npz").open("wb") as file:
         np.savez_compressed(file, **stored, **{name: np.array(one) for name, one in facts.items()})  # type: ignore[arg-type]
     return margins.main()
 

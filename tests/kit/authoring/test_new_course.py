@@ -13,7 +13,7 @@ from autograder.authoring.new_course import (
     stages_of_road,
     with_stages,
 )
-from autograder.course import Course, Stage, load
+from autograder.course import MADE, Course, Stage, load
 from autograder.errors import CourseError, UsageError
 from autograder.suite import documented
 from tests.kit.commands import forget_suites
@@ -138,8 +138,10 @@ def test_a_course_may_use_no_documented_tensor(three: Course, tmp_path: Path):
 
 
 def test_a_picture_is_copied(three: Course, tmp_path: Path):
-    """A file that is not text is copied byte by byte."""
+    """A file that is not text is copied byte by byte, also one that tools made."""
     three.shared_source.mkdir()
+    (three.shared / MADE).mkdir(parents=True)
+    (three.shared / MADE / "weights.bin").write_bytes(b"\xfe")
     (three.root / "source/01_tiny/picture.png").write_bytes(b"\x89PNG\xff")
     (three.shared_source / "picture.png").write_bytes(b"\xff")
     with forget_suites():
@@ -147,6 +149,7 @@ def test_a_picture_is_copied(three: Course, tmp_path: Path):
 
     assert (made.stages[0].assignment / "picture.png").read_bytes() == b"\x89PNG\xff"
     assert (made.shared / "picture.png").read_bytes() == b"\xff"
+    assert (made.shared / MADE / "weights.bin").read_bytes() == b"\xfe"
 
 
 def test_a_lab_mentions_no_stage_that_is_missing(made: Course):

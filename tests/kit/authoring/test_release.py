@@ -288,6 +288,16 @@ def test_the_shared_folder_is_released(course):
     assert not copied.exists()
 
 
+def test_what_tools_made_for_the_course_stays(course):
+    """Data that tools wrote into the built folder has no original, and is not removed."""
+    made = course.shared / courses.MADE / "weights.bin"
+    write(made, "trained\n")
+    release.build(course)
+
+    assert made.read_text() == "trained\n"
+    assert release.stale(course) == ()
+
+
 def test_a_leak_in_the_shared_folder_is_reported(course):
     """A line of a solution in a module of the course is reported."""
     write(course.shared_source / "helpers.py", f"def f(queries, keys):\n    {SOLVED}\n")
