@@ -202,8 +202,8 @@ class Lab:
         with without_traceback():
             print(*lab_exercises.reset(self._folder, exercise), sep="\n")  # noqa: T201  # below the cell
 
-    def check(self, exercise: str) -> ExerciseCheck | None:
-        """Check *exercise* in the saved module, so save your file first.
+    def check(self, exercise: str = "") -> ExerciseCheck | None:
+        """Check *exercise*, which must be given, in the saved module, so save your file first.
 
         Under `nbgrader validate`, an exercise that is not right yet raises ``NotPassedError``. One
         that is right returns None, because nbgrader would read a result as points.
@@ -397,8 +397,8 @@ class Lab:
         target = find_target("", self._folder)
         known = [item.name for item in target.stage.exercises]
         if exercise not in known:
-            msg = f"There is no exercise {exercise!r} here. Exercises: {', '.join(known)}."
-            raise AutograderError(msg)
+            problem = f"no exercise {exercise!r} here" if exercise else "no name in the brackets"
+            raise AutograderError(f"There is {problem}. Exercises: {', '.join(known)}.")
         saved = f"Checked {target.file.name}, saved {_ago(target.file.stat().st_mtime)}."
         result = self._check_in_worker(target, exercise)
         feedback = build_exercise_feedback(target.stage, result, exercise)
@@ -456,10 +456,9 @@ def _give_up(reason: str) -> None:
 
 def _ago(moment: float) -> str:
     seconds = max(0, round(time.time() - moment))
-    for size, unit in ((86400, "days"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds // size} {unit} ago"
-    return f"{seconds} s ago"
+    units = ((86400, "days"), (3600, "h"), (60, "min"))
+    size, unit = next((one for one in units if seconds >= 2 * one[0]), (1, "s"))
+    return f"{seconds // size} {unit} ago"
 
 
 def _names(exercises: tuple[str, ...]) -> str:

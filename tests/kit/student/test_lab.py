@@ -238,6 +238,14 @@ def test_an_unknown_exercise_lists_those_that_there_are(lab: Lab):
     assert str(caught.value).endswith(f"Exercises: {', '.join(EXERCISES)}.")
 
 
+def test_a_check_without_a_name_lists_the_exercises(lab: Lab):
+    """An exception with one sentence lists what to write there."""
+    with pytest.raises(AutograderError, match="no name in the brackets") as caught:
+        lab.check()
+
+    assert str(caught.value).endswith(f"Exercises: {', '.join(EXERCISES)}.")
+
+
 def test_the_module_of_another_stage_is_found_next_to_this_one(lab: Lab, handed_out: Path):
     """A lab uses what was written in an earlier stage, and a missing stage is named on use."""
     other = handed_out.parent / "03_query_key_value"
