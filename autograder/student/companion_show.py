@@ -2,7 +2,9 @@
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from msgspec.structs import replace
 
 from autograder.course import COMPANION_FILE, Handout, Stage
 from autograder.errors import UsageError
@@ -15,6 +17,8 @@ from autograder.submission import Code, collect
 
 if TYPE_CHECKING:  # imports torch
     from autograder.companion import CompanionAnswer, CompanionFile, Slot
+
+UNSEEN: Final = "Your code passed its checks. If it still does, please report this difference."
 
 
 def is_here(own: Handout) -> bool:
@@ -46,7 +50,9 @@ def show(
     if stage and stage not in {one.stage for one in slots}:
         return None
     request = companion.request_of(slots, prompt, teach, heat)
-    return companion.show(server, own.shared, slots, _modules(own, slots), request)
+    found = companion.show(server, own.shared, slots, _modules(own, slots), request)
+    is_unseen = not found.is_own and not found.notes
+    return replace(found, parts=(*found.parts, (UNSEEN, ""))) if is_unseen else found
 
 
 def show_here(

@@ -9,7 +9,7 @@ from autograder.companion import CompanionAnswer
 from autograder.course import COMPANION_FILE, Handout, handouts
 from autograder.errors import UsageError
 from autograder.sandbox.spawned_workers import Workers
-from autograder.student.companion_show import is_here, show, show_here
+from autograder.student.companion_show import UNSEEN, is_here, show, show_here
 from autograder.student.lab import CompanionText
 from autograder.student.progress import PROGRESS_FILE, Progress
 
@@ -48,7 +48,8 @@ class Counter:
         number = float(prompt or start)
         mean = self.modules["00_start_here"].mix(number, 1.0) if self.modules else number
         text = f"{mean} of {len(self.modules)}"
-        return {"parts": [[says, text]], "notes": [], "share": 0.5, "is_own": True}
+        is_own = prompt != "7"
+        return {"parts": [[says, text]], "notes": [], "share": 0.5, "is_own": is_own}
 
 
 def open_companion(folder):
@@ -93,6 +94,18 @@ def test_a_prompt_replaces_the_sentence_of_the_stage(own: Handout, fork_server: 
 
     assert answer is not None
     assert answer.parts == (("", "3.0 of 1"),)
+
+
+def test_a_text_that_differs_although_all_checks_passed_is_to_be_reported(
+    own: Handout, fork_server: Workers
+):
+    """Only what has passed fills slots, so no check has seen the difference."""
+    answer = asked(own, fork_server, prompt="7")
+    broken = show_here(own, own.stage("00"), "7", {"mix": lambda a, _b: a})
+
+    assert answer is not None
+    assert answer.parts == (("", "4.0 of 1"), (UNSEEN, ""))
+    assert broken.parts == (("", "7.0 of 1"),)  # which is meant to differ
 
 
 def test_a_stage_without_a_slot_shows_nothing(own: Handout, fork_server: Workers):
