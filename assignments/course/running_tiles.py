@@ -35,13 +35,15 @@ def one_query(code: Any, tiles_read: int, tile_size: int, order: str) -> Panels:
     colours[read:] = ["lightgrey"] * (KEYS - read)
     numbers, context = _after(code, row, values, read, tile_size)
     last_numbers, last_context = _after(code, row, values, KEYS, tile_size)
+    hatches = ["//" if first <= k < read else "" for k in range(KEYS)]
     scores = dict(zip(map(str, range(KEYS)), row.tolist(), strict=True))
     contexts = {f"context {k}": one for k, one in enumerate(context)}
     figures = [
-        _bars(f"{read} of {KEYS} scores read", scores, (-5, 5), colours),
+        _bars(f"{read} of {KEYS} scores read", scores, (-5, 5), colours, hatches=hatches),
         _bars("running maximum and sum", numbers, (-3, 7), "tab:green", last_numbers.values()),
         _bars("running context", contexts, (-2.5, 2.5), "tab:purple", last_context),
     ]
+    figures[0].axes[0].set(xlabel="key", ylabel="score")
     return Panels(figures, ["scores", "maximum and sum", "context"])
 
 
@@ -71,11 +73,12 @@ def _bars(
     limits: tuple[float, float],
     colours: Any,
     lines: Any = (),
+    hatches: Any = None,
 ) -> Figure:
     """Return a figure of bars, and a black line for each final value."""
     figure = Figure(figsize=(3.6, 2.8), layout="constrained")
     axis = figure.subplots()
-    axis.bar(range(len(heights)), list(heights.values()), color=colours)
+    axis.bar(range(len(heights)), list(heights.values()), color=colours, hatch=hatches)
     for place, height in enumerate(lines):
         axis.plot([place - 0.45, place + 0.45], [height, height], color="black")
     for place, height in enumerate(heights.values()):

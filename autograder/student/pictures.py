@@ -17,17 +17,20 @@ from autograder.student.live_module import describe
 
 FEW = 12  # tokens; a heatmap with more of them names the largest entries of each row
 LARGEST = 3  # entries that are named
-INCH = 0.5  # side of a cell, so that two decimals fit
+INCH, SMALL = 0.5, 0.3  # side of a cell, so that two decimals fit, and without numbers
 BAR = 0.8  # inches for the bar that shows the scale
-WORD = 0.08  # inches of a letter in a label
+WORD, SLANT = 0.08, 0.7  # inches of a letter in a label; share of its height if it is slanted
 HIDDEN = "////"  # hatching of masked entries
 DARK = 0.6  # share of the largest number; above it, black text is hard to read on the colour
+MINUS = "\N{MINUS SIGN}"
+FAINT = 0.1  # share of the largest number; below it, the colour of a number is nearly white
 MARGIN = 1.4  # inches next to a heatmap for tokens and title
 DOTS = 72  # pixels of the page in an inch
 SHARP = 2  # pixels of the image in a pixel of the page, for screens with a high resolution
 
 MARKERS, SIGNS = "os^Dv*", "●■▲◆▼★"  # of curves, so that they differ without colours
 APART = 0.065  # share of an axis between two names next to it
+UNDERFLOW = 1e-30  # next to smaller weights an exact zero need not be masked
 ROUNDING = 1e-4  # of float32 in a weight or a sum of weights
 
 LABELS = ("query (attends)", "key (attended to)")  # of the rows and the columns of a heatmap
@@ -49,8 +52,7 @@ class Panels:
         return f"Pictures: {', '.join(self._titles)}"
 
     def _repr_html_(self) -> str:
-        both = zip(self.figures, self._titles, strict=True)
-        images = "".join(_figure(figure, title) for figure, title in both)
+        images = "".join(map(_figure, self.figures, self._titles))
         return f'<div style="display:flex;flex-wrap:wrap;gap:8px">{images}</div>'
 
 
@@ -123,8 +125,8 @@ def heatmaps(
     *rows* and *columns* are their tokens; *columns* are *rows* by default. *labels* are the labels
     of both axes, that of the rows first.
 
-    A bar shows the scale: from 0 to 1 if all entries are between 0 and 1, as attention weights are,
-    otherwise a symmetric one that all panels share, blue for positive numbers and red for negative
+    A bar shows the scale, which all panels share: from 0 to 1, or to the largest entry above 1; if
+    there are negative entries, a symmetric one, blue for positive numbers and red for negative
     ones. Masked entries are hatched: -inf in scores, and exact zeros in weights. Raises
     ``ValueError`` if the tokens do not fit the shape.
     """
@@ -155,21 +157,16 @@ def heatmap_panels(
         is_long = max(len(rows), len(keys)) > FEW
         named = _with_largest(rows, keys, table) if is_long and scale.low == 0 else list(rows)
         figure, axis = _axis(title, named, keys, labels)
-        hidden = _hidden(table)
-        image = axis.imshow(
-            table.masked_fill(~torch.isfinite(table), torch.nan).numpy(),
-            scale.colours,
-            vmin=scale.low,
-            vmax=scale.high,
-        )
+        cells = table.masked_fill(~torch.isfinite(table), torch.nan).numpy()
+        image = axis.imshow(cells, scale.colours, vmin=scale.low, vmax=scale.high)
         figure.colorbar(image, ax=axis, shrink=0.8, aspect=25)
-        for row, column in hidden.nonzero().tolist():
+        for row, column in _hidden(table).nonzero().tolist():
             corner = column - 0.5, row - 0.5
             axis.add_patch(
                 Rectangle(corner, 1, 1, fill=False, hatch=HIDDEN, edgecolor="0.85", linewidth=0)
             )
-        if not is_long:
-            _write_numbers(axis, table, DARK * scale.high, digits)
+        if not is_long or scale.low < 0:
+            _write_numbers(axis, table, scale.high, None if is_long else digits)
         figures.append(figure)
     return Panels(figures, list(weights))
 
@@ -181,20 +178,20 @@ class _Scale(NamedTuple):
 
 
 def _scale(tables: Iterable[Any]) -> _Scale:
-    """Return one scale for all *tables*: 0 to 1, or a symmetric one for other numbers."""
+    """Return one scale for all *tables*: from 0 to 1 or more, or symmetric below 0."""
     import torch  # noqa: PLC0415  # importing it takes seconds
 
     finite = torch.cat([table[torch.isfinite(table)] for table in tables])
-    if not finite.numel() or (finite.min() >= 0 and finite.max() <= 1 + ROUNDING):
-        return _Scale("Blues", 0.0, 1.0)
-    most = float(finite.abs().max())
-    return _Scale("RdBu", -most, most)
+    most = float(finite.abs().max()) if finite.numel() else 1.0
+    if (finite < 0).any():
+        return _Scale("RdBu", -most, most)
+    return _Scale("Blues", 0.0, most if most > 1 + ROUNDING else 1.0)
 
 
 def _hidden(table: Any) -> Any:
     """Return where *table* is masked: -inf, or an exact zero in rows that each have the sum 1."""
     sums = table.sum(dim=-1)
-    if ((sums - 1).abs() < ROUNDING).all():
+    if ((sums - 1).abs() < ROUNDING).all() and table[table > 0].min() > UNDERFLOW:
         return table == 0
     return table == -inf
 
@@ -219,8 +216,9 @@ def _axis(
 ) -> tuple[Any, Any]:
     from matplotlib.figure import Figure  # noqa: PLC0415  # importing it takes half a second
 
-    longest = max(map(len, rows), default=0)
-    size = (len(keys) * INCH + MARGIN + BAR + longest * WORD, len(rows) * INCH + MARGIN)
+    left, below = (WORD * max(map(len, names), default=0) for names in (rows, keys))
+    inch = SMALL if max(len(rows), len(keys)) > FEW else INCH
+    size = (len(keys) * inch + MARGIN + BAR + left, len(rows) * inch + MARGIN + SLANT * below)
     figure = Figure(figsize=size, layout="constrained")
     axis = figure.subplots()
     axis.set(xlabel=labels[1], ylabel=labels[0])
@@ -230,12 +228,14 @@ def _axis(
     return figure, axis
 
 
-def _write_numbers(axis: Any, table: Any, dark_from: float, digits: int) -> None:
-    """Write each entry into its cell, white where the cell is dark."""
+def _write_numbers(axis: Any, table: Any, most: float, digits: int | None) -> None:
+    """Write each entry into its cell, white where the cell is dark; without *digits*, its minus."""
     for row, entries in enumerate(table.tolist()):
         for column, entry in enumerate(entries):
-            colour = "white" if dark_from < abs(entry) < inf else "black"
-            axis.text(column, row, f"{entry:.{digits}f}", ha="center", va="center", color=colour)
+            colour = "white" if DARK * most < abs(entry) < inf else "black"
+            minus = MINUS if entry < -FAINT * most else ""
+            text = minus if digits is None else f"{entry:.{digits}f}"
+            axis.text(column, row, text, ha="center", va="center", color=colour)
 
 
 def curves(
@@ -246,12 +246,14 @@ def curves(
     levels: Mapping[str, float] | None = None,
     log: bool = False,
     log_y: bool = False,
+    limits: tuple[float, float] | None = None,
 ) -> Any:
     """Return a figure with a curve for each name, for ``side_by_side``.
 
     Each of *lines* is (x, y) or (x, y, held-out y): the held-out curve is dashed, and y may be None
     if there is only this one. Curves differ in their markers too, and have their names at their
-    ends. *levels* are dotted lines. *log* makes the x axis logarithmic, and *log_y* the y axis.
+    ends. *levels* are dotted lines. *log* makes the x axis logarithmic, and *log_y* the y axis,
+    which *limits* limit.
     """
     from matplotlib.figure import Figure  # noqa: PLC0415  # importing it takes half a second
 
@@ -273,6 +275,9 @@ def curves(
         ends[name] = (float(level), "0.4")
     axis.set(title=title, xlabel=labels[0], ylabel=labels[1])
     axis.set(xscale="log" if log else "linear", yscale="log" if log_y else "linear")
+    if not log and all(one == int(one) for x, *_ in lines.values() for one in x):
+        axis.locator_params(axis="x", integer=True)  # there is no layer 1.5
+    axis.set_ylim(*limits or axis.get_ylim())
     _name_ends(axis, ends)
     if any(len(both) > 1 for _, *both in lines.values()):
         axis.plot([], [], "-", color="0.4", label="training text")
@@ -311,7 +316,7 @@ def _needed_width(part: Mapping[str, str] | str) -> int:
     if isinstance(part, str):
         return INDENT + LETTER * len(part)
     longest = max(len(text) for box in part.items() for text in box)
-    return len(part) * (LETTER * longest + GAP)
+    return len(part) * (LETTER * longest + 2 * GAP)
 
 
 def _boxes(row: Mapping[str, str], top: int, page: int) -> str:
@@ -346,14 +351,6 @@ NO_CONTROLS = (
 )
 
 
-class _Note:
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def __repr__(self) -> str:
-        return self._text
-
-
 def explore(draw: Callable[..., Panels], **controls: Start) -> None:
     """Show the picture that *draw* returns, and a control for each of its arguments.
 
@@ -361,22 +358,22 @@ def explore(draw: Callable[..., Panels], **controls: Start) -> None:
     checkbox, a list of texts a menu. A tuple (lowest, highest, first) gives a slider, which has
     whole numbers only if all three are whole.
     """
-    from IPython.display import display  # noqa: PLC0415  # only notebooks need it
+    from IPython.display import Pretty, display  # noqa: PLC0415  # only notebooks need it
 
     widgets = {name: _widget(name, start) for name, start in controls.items()}
     shown = [widget for widget in widgets.values() if widget is not None]
-    if shown:
-        display(*shown)  # type: ignore[no-untyped-call]
-    first = {name: _first(start) for name, start in controls.items()}
-    picture = display(draw(**first), display_id=True)  # type: ignore[no-untyped-call]
+    first = draw(**{name: _first(start) for name, start in controls.items()})  # or no controls
+    display(*shown)  # type: ignore[no-untyped-call]
+    picture = display(first, display_id=True)  # type: ignore[no-untyped-call]
     if len(shown) < len(controls):
         print(NO_CONTROLS)  # noqa: T201  # a notebook shows it below its cell
 
     def redraw(_change: object) -> None:
         try:
-            drawn: Panels | _Note = draw(**{name: widget.value for name, widget in widgets.items()})
+            drawn: Any = draw(**{name: widget.value for name, widget in widgets.items()})
         except Exception as error:  # noqa: BLE001  # the student's code may raise anything
-            drawn = _Note(f"There is no picture for these values: {describe(error)}")
+            note = f"There is no picture for these values: {describe(error)}"
+            drawn = Pretty(note)  # type: ignore[no-untyped-call]
         picture.update(drawn)
 
     for widget in shown:
@@ -391,10 +388,8 @@ def embed(sentence: str, features: int) -> tuple[list[str], Any]:
     import torch  # noqa: PLC0415  # takes seconds, and few cells need it
 
     words = sentence.split()[:WORDS] or [""]
-    rows = []
-    for word in words:
-        generator = torch.Generator().manual_seed(zlib.crc32(word.lower().encode()))
-        rows.append(torch.randn(features, generator=generator))
+    seeds = [zlib.crc32(word.lower().encode()) for word in words]
+    rows = [torch.randn(features, generator=torch.Generator().manual_seed(one)) for one in seeds]
     return words, torch.stack(rows)
 
 

@@ -70,8 +70,19 @@ def test_a_picture_that_can_not_be_drawn_is_a_note(display: Display):
     slider.value = 9  # type: ignore[attr-defined]
     slider.value = 3  # type: ignore[attr-defined]
 
-    assert repr(display.updates[0]).startswith("There is no picture for these values: ValueError")
+    assert display.updates[0].data.startswith("There is no picture for these values: ValueError")
     assert repr(display.updates[1]) == "Pictures: a3"
+
+
+def test_there_are_no_controls_for_a_picture_that_waits_for_code(display: Display):
+    """The cell says what is missing, and has no slider that would move nothing."""
+
+    def unwritten(size: int) -> Panels:
+        raise NotImplementedError(size)
+
+    with pytest.raises(NotImplementedError):
+        explore(unwritten, size=(1, 9, 2))
+    assert display.shown == []
 
 
 def test_without_ipywidgets_the_picture_is_there(

@@ -210,13 +210,47 @@ def test_small_weights_are_pale(draw: Draw):
 
 
 @pytest.mark.parametrize(
-    "scores", [pytest.param([[1.0, 3.0]], id="positive"), pytest.param([[-3.0, 1.0]], id="both")]
+    ("numbers", "limits"), [([[1.0, 3.0]], (0.0, 3.0)), ([[-3.0, 1.0]], (-3.0, 3.0))], ids=str
 )
-def test_scores_have_a_symmetric_scale(draw: Draw, scores: list[list[float]]):
-    """The same colour means the same sign in every picture."""
-    (axis,) = draw({"scores": scores}, ["a"], ["b", "c"]).axes
+def test_only_numbers_below_zero_have_a_symmetric_scale(
+    draw: Draw, numbers: list[list[float]], limits: tuple[float, float]
+):
+    """Weights after dropout and counts have no half of a scale that they can't reach."""
+    (axis,) = draw({"numbers": numbers}, ["a"], ["b", "c"]).axes
 
-    assert image(axis).get_clim() == (-3.0, 3.0)
+    assert image(axis).get_clim() == limits
+
+
+def test_negative_numbers_of_a_large_picture_have_a_minus(draw: Draw):
+    """Without colours, a dark red cell looks like a dark blue one."""
+    words = [f"w{number}" for number in range(13)]
+    (axis,) = draw({"keys": torch.eye(13) * -2 + torch.eye(13).roll(1, 0)}, words).axes
+
+    assert numbers(axis).count("\N{MINUS SIGN}") == 13
+    assert set(numbers(axis)) == {"", "\N{MINUS SIGN}"}
+
+
+@pytest.mark.parametrize(
+    ("title", "rows", "columns"),
+    [
+        ("the next character", list("The cra"), ["space", *"abcehnorswy"]),
+        ("restored", ["layers.0.heads", "layers.1.heads"], ["position 0", "position 1"]),
+        ("weights", WORDS[:1], ["destination"] * 9),
+        ("bytes", ["0 merges", "256 merges"], list("One_evening_Pip_went_out.")),
+        ("a title that does not fit", list("ab"), list("ab")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else len(value),
+)
+def test_no_text_of_a_picture_is_cut_off(
+    draw: Draw, title: str, rows: list[str], columns: list[str]
+):
+    """The title and all labels are inside the picture, for flat, tall and wide ones."""
+    (figure,) = draw({title: torch.rand(len(rows), len(columns))}, rows, columns).panels.figures
+    box = figure.get_tightbbox()
+
+    assert min(box.x0, box.y0) >= 0
+    assert box.x1 <= figure.get_figwidth()
+    assert box.y1 <= figure.get_figheight()
 
 
 @pytest.mark.parametrize(
@@ -225,6 +259,7 @@ def test_scores_have_a_symmetric_scale(draw: Draw, scores: list[list[float]]):
         pytest.param([[1.0, -INF], [2.0, 0.0]], [(0, 1)], id="scores"),
         pytest.param([[1.0, 0.0], [0.4, 0.6]], [(0, 1)], id="weights"),
         pytest.param([[0.5, 0.0], [0.4, 0.6]], [], id="values"),
+        pytest.param([[1.0, 0.0], [1e-40, 1.0]], [], id="underflow"),
     ],
 )
 def test_masked_entries_are_hatched(
@@ -279,6 +314,16 @@ def test_names_stand_at_the_ends_of_curves_on_a_logarithmic_axis():
     assert axis.get_yscale() == "log"
     assert places["■ middle"] == pytest.approx(0.5, abs=0.01)
     assert places["● low"] < 0.1
+
+
+def test_whole_numbers_have_whole_ticks_and_weights_the_scale_that_was_asked_for():
+    """There is no layer 1.5, and a name is at the height of its curve on the given scale."""
+    axis = curves("shares", {"a": (range(1, 5), [0.2, 0.3, 0.4, 0.5])}, limits=(0, 1)).axes[0]
+    (name,) = axis.texts
+
+    assert axis.get_ylim() == (0, 1)
+    assert all(tick == int(tick) for tick in axis.get_xticks())
+    assert name.get_position()[1] == pytest.approx(0.5)
 
 
 def test_names_at_the_ends_do_not_cover_each_other():
