@@ -105,7 +105,8 @@ class Recorder:
             replies = public_record.with_known_numbers(replies, before)
         _reject_unknown_words(stage, self._words, known_text)
         evidence = self.fingerprints(stage, fingerprints.find(stage.records))
-        return records.encode(stage.name, made_from, public_record.packed(replies), evidence)
+        replies, evidence = public_record.packed(replies), fingerprints.stored(evidence)
+        return records.encode(stage.name, made_from, replies, evidence)
 
     def _public_checks(self, stage: Stage) -> list[CollectedCheck]:
         return [check for check in self._runner.checks(stage.name) if not check.spec.hidden]

@@ -5,13 +5,15 @@ only reads them. Answers are rounded and strings are hashed. Mistakes are named 
 by sentences.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from functools import cached_property
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from autograder.diagnosis.answers import is_specific, refuses
 from autograder.diagnosis.contract import Contract
@@ -28,11 +30,11 @@ from autograder.diagnosis.observation import (
     status_of,
 )
 from autograder.diagnosis.rounded_values import digest, to_json_value
-from autograder.errors import CourseError
+from autograder.errors import CourseError, UsageError
 from autograder.sandbox.faults import NoGradients, Raised
 from autograder.suite import records
 from autograder.suite.noise import Agreement, agreement, is_same, least_agreement
-from autograder.suite.packed_numbers import unpack
+from autograder.suite.packed_numbers import differences, unpack
 
 PARTS = "parts"  # the key of an answer with named parts
 ENTRIES = "of"  # the key of an answer that is a list of tensors
@@ -313,9 +315,31 @@ def _without_text(end: End) -> End:
 
 def read(path: Path) -> Fingerprints:
     """Read the evidence in the file at *path*; raise ``UsageError`` if that is not possible."""
-    return records.read(path, "evidence", Fingerprints)
+    return _with_numbers(records.read(path, "evidence", Fingerprints), accumulate)
 
 
 def find(path: Path) -> Fingerprints | None:
     """Read the evidence in the file at *path*; None if it is missing or can't be read."""
-    return records.find(path, "evidence", Fingerprints)
+    try:
+        return read(path)
+    except UsageError:
+        return None
+
+
+def stored(known: Fingerprints) -> Fingerprints:
+    """Return *known* for a file: small differences replace the numbers in its prints."""
+    return _with_numbers(known, differences)
+
+
+def _with_numbers(
+    known: Fingerprints, change: Callable[[Iterable[int]], Iterable[int]]
+) -> Fingerprints:
+    """Change the numbers of the answers in each check, and of the programs in each print."""
+    prints = {}
+    for check, found in known.prints.items():
+        answers = iter(change(number for one in found for number in one.answers))
+        prints[check] = tuple(
+            Print(one.end, tuple(islice(answers, len(one.answers))), tuple(change(one.of)))
+            for one in found
+        )
+    return replace(known, prints=prints)

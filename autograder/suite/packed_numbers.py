@@ -5,8 +5,8 @@ them exactly. A list of such numbers becomes its count of decimals and its lengt
 numbers of all lists follow each other in one column of 32-bit integers.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice, pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -30,6 +30,11 @@ def numbers_in(column: bytes) -> "np.ndarray[Any, np.dtype[np.int64]]":
     planes = np.frombuffer(column, dtype=np.uint8).reshape(4, -1)
     alternating = np.ascontiguousarray(planes.T).view("<u4").ravel().astype(np.int64)
     return (alternating >> 1) ^ -(alternating & 1)
+
+
+def differences(numbers: Iterable[int]) -> Iterator[int]:
+    """Yield the first of *numbers*, and how much each one exceeds the one before it."""
+    return (one - before for before, one in pairwise(chain([0], numbers)))
 
 
 def pack(answers: Sequence[Any]) -> tuple[tuple[Any, ...], bytes]:

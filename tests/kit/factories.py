@@ -418,9 +418,12 @@ def rewrite_records(
     stage: Stage, *, replies: object = None, evidence: object = None, made_from: str = ""
 ) -> None:
     """Write the records of *stage* again, with other replies or evidence, or other sources."""
-    from autograder.suite import records  # noqa: PLC0415  # only tests of records need it
+    from autograder.diagnosis import fingerprints  # noqa: PLC0415  # only tests of records need it
+    from autograder.suite import records  # noqa: PLC0415  # as above
 
     known = [records.read(stage.records, part, Any) for part in ("replies", "evidence")]
+    if isinstance(evidence, fingerprints.Fingerprints):
+        evidence = fingerprints.stored(evidence)
     parts = [new or old for new, old in zip((replies, evidence), known, strict=True)]
     digest = made_from or records.made_from(stage.records)
     stage.records.write_bytes(records.encode(stage.name, digest, *parts))
