@@ -419,7 +419,7 @@ def rewrite_records(
 ) -> None:
     """Write the records of *stage* again, with other replies or evidence, or other sources."""
     from autograder.diagnosis import fingerprints  # noqa: PLC0415  # only tests of records need it
-    from autograder.suite import records  # noqa: PLC0415  # as above
+    from autograder.suite import records  # noqa: PLC0415  # only tests of records need it
 
     known = [records.read(stage.records, part, Any) for part in ("replies", "evidence")]
     if isinstance(evidence, fingerprints.Fingerprints):
