@@ -107,10 +107,8 @@ MISCONCEPTIONS = (
                 "return torch.cat([inputs[:-1] @ query, torch.zeros(1)])",
             ),
         ),
-        explanation=(
-            "The last token is not compared with the query, so its score keeps its initial value."
-        ),
-        question="Which indices does your loop visit, and which entries does it write?",
+        explanation="The last token is not compared with the query, so its score is 0.",
+        question="Which scores does your code compute, and is there one for each token?",
     ),
     Misconception(
         id="keeps_the_total_of_earlier_tokens",
@@ -217,8 +215,10 @@ MISCONCEPTIONS = (
         swaps=(
             ("return exponentials / exponentials.sum()", "return torch.softmax(scores, dim=0)"),
         ),
-        explanation="The result comes from torch.softmax, but you must write softmax out here.",
-        question="Which three steps does torch.softmax do for you?",
+        explanation=(
+            "The result comes from torch's own softmax, but you must write softmax out here."
+        ),
+        question="Which three steps does torch's softmax do for you?",
         when=("calls softmax | calls Softmax",),
     ),
     # softmax_stable
@@ -276,8 +276,8 @@ MISCONCEPTIONS = (
         exercise="softmax_stable",
         swaps=(("exponentials.sum(dim=dim, keepdim=True)", "exponentials.sum(dim=dim)"),),
         explanation=(
-            "The sums lose their axis, so broadcasting aligns them with the wrong axis, or the "
-            "shapes do not fit."
+            "The sums lose their axis, so broadcasting aligns them with the wrong axis unless "
+            "`dim` is the first one, or the shapes do not fit."
         ),
         question=(
             "What is the shape of the sums, and how does torch align it with the shape of the "
@@ -366,6 +366,7 @@ MISCONCEPTIONS = (
         swaps=(("inputs @ inputs.T", "inputs ** inputs.T"),),
         explanation="The elementwise power ** is used instead of the matrix product @.",
         question="Which Python operator multiplies matrices?",
+        when=("takes roots",),
     ),
     Misconception(
         id="multiplies_element_by_element",

@@ -49,9 +49,7 @@ MISCONCEPTIONS = (
             ("torch.zeros_like(x)", "torch.ones_like(x)"),
             ("means[b, t] = ", "means[b, t] += "),
         ),
-        explanation=(
-            "Each mean is too large by 1: it is added to ones, but it must be added to zeros."
-        ),
+        explanation="Each mean is too large by 1, as if it were added to ones instead of zeros.",
         question="Which numbers are in your result before the loop begins?",
     ),
     Misconception(
@@ -106,9 +104,10 @@ MISCONCEPTIONS = (
             ("return visible / visible.sum(dim=1, keepdim=True)", "return visible.softmax(dim=1)"),
         ),
         explanation=(
-            "The softmax of ones and zeros gives hidden tokens a weight too, because exp(0) is 1."
+            "The softmax gives hidden tokens a weight too: their entries are only 1 below those of "
+            "visible tokens, like the zeros and ones of the triangle."
         ),
-        question="What weight does a score of 0 get?",
+        question="Which number has an exponential of exactly 0?",
         when=("takes a softmax",),
     ),
     Misconception(
@@ -159,7 +158,7 @@ MISCONCEPTIONS = (
         swaps=(("return weights @ x", "return weights.T @ x"),),
         explanation=(
             "The weights are transposed in the product, so row t holds the weights that token t "
-            "has in the means of others."
+            "has in the means of all tokens."
         ),
         question="Which weights belong to the mean of token t: row t or column t?",
         when=("swaps axes",),
@@ -171,7 +170,7 @@ MISCONCEPTIONS = (
         title="The weights are the right factor of the product",
         explanation=(
             "The weights are the right factor of the product, so they would average features; the "
-            "sizes C and T do not match."
+            "product fails unless C and T are equal."
         ),
         question="Which two sizes are the inner sizes of (B, T, C) @ (T, T)?",
     ),
@@ -180,7 +179,8 @@ MISCONCEPTIONS = (
         exercise="causal_mean_matmul",
         swaps=(("x.shape[1]", "x.shape[0]"),),
         explanation=(
-            "The size of the triangle is the number of sequences; it must be the number of tokens."
+            "The size of the weight matrix is the number of sequences; it must be the number of "
+            "tokens."
         ),
         question="Which axis of (B, T, C) is the axis of the tokens?",
     ),
@@ -188,7 +188,7 @@ MISCONCEPTIONS = (
         id="serves_eight_tokens_only",
         exercise="causal_mean_matmul",
         swaps=(("x.shape[1]", "8"),),
-        explanation="The length is fixed at 8, which fits only the documented batch.",
+        explanation="The length is fixed at 8, but a batch may have any number of tokens.",
         question="What happens to your function if there are five tokens?",
     ),
     Misconception(
@@ -229,8 +229,8 @@ MISCONCEPTIONS = (
         exercise="masked_softmax_weights",
         swaps=(('scores.masked_fill(visible == 0, float("-inf"))', "visible"),),
         explanation=(
-            "The ones and zeros of the triangle are used as scores: a hidden token has the score 0 "
-            "and still gets a weight."
+            "Hidden tokens still get a weight: their scores are only 1 below those of visible "
+            "tokens, like the zeros and ones of the triangle."
         ),
         question="Which score has an exponential of exactly 0?",
         when=(
@@ -242,7 +242,7 @@ MISCONCEPTIONS = (
         id="makes_room_for_eight",
         exercise="masked_softmax_weights",
         swaps=(("torch.ones(T, T)", "torch.ones(8, 8)"),),
-        explanation="The mask is made for eight tokens, which fits only the documented batch.",
+        explanation="The mask is made for eight tokens, but T may be any number.",
         question="What happens to your function if there are five tokens?",
     ),
     # causal_mean_softmax
@@ -252,7 +252,7 @@ MISCONCEPTIONS = (
         swaps=(("return weights @ x", "return weights.T @ x"),),
         explanation=(
             "The weights are transposed in the product, so row t holds the weights that token t "
-            "has in the means of others."
+            "has in the means of all tokens."
         ),
         question="Which weights belong to the mean of token t: row t or column t?",
         when=(
@@ -280,8 +280,7 @@ MISCONCEPTIONS = (
         exercise="causal_mean_softmax",
         swaps=(('float("-inf")', "-15.0"),),
         explanation=(
-            "Hidden scores are low but not low enough: later tokens keep a very small weight in "
-            "each mean."
+            "Hidden scores are low but not low enough: later tokens keep a very small weight."
         ),
         question="Which score has an exponential of exactly 0?",
         when=("takes a softmax",),
@@ -291,7 +290,7 @@ MISCONCEPTIONS = (
         exercise="causal_mean_softmax",
         swaps=(("scores = torch.zeros(T, T)", "scores = x @ x.mT"),),
         explanation=(
-            "The scores are computed from the tokens; in this stage all scores are zero, which "
+            "The scores are computed from the tokens; in this stage all scores must be zero, which "
             "gives a plain mean."
         ),
         question="Which scores does softmax need to give equal weights?",
@@ -309,7 +308,7 @@ MISCONCEPTIONS = (
         id="expects_eight_tokens",
         exercise="causal_mean_softmax",
         swaps=(("x.shape[1]", "8"),),
-        explanation="The length is fixed at 8, which fits only the documented batch.",
+        explanation="The length is fixed at 8, but a batch may have any number of tokens.",
         question="What happens to your function if there are five tokens?",
     ),
 )

@@ -190,7 +190,7 @@ SCORING = (
         exercise="attention_scores",
         swaps=(("queries @ keys.T", "queries @ keys.T / keys.shape[-1] ** 0.5"),),
         explanation=(
-            "The scores are scaled here already, so `attention_weights` scales them a second time."
+            "The scores are scaled here already, but scaling is the task of `attention_weights`."
         ),
         question="Which function of this stage takes d_k, and why?",
         when=("divides | multiplies",),
@@ -263,7 +263,7 @@ WEIGHING = (
         swaps=(
             (f"return {WEIGHTS}", "scores /= d_k**0.5\n    return torch.softmax(scores, dim=-1)"),
         ),
-        explanation="The caller's scores are overwritten by /= and stay scaled after the call.",
+        explanation="The caller's scores are overwritten and stay scaled after the call.",
         question="What happens if someone calls your function twice with the same scores?",
         when=("changes tensors in place",),
     ),

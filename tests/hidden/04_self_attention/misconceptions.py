@@ -77,7 +77,7 @@ MISCONCEPTIONS = (
                 "queries = x @ torch.rand(x.shape[-1], self.W_query.shape[-1])",
             ),
         ),
-        explanation="New weights are drawn in every call, so anything learned is lost.",
+        explanation="New weights are drawn in every call, so these weights cannot learn.",
         question="Do two calls with the same input give the same result?",
     ),
     Misconception(
@@ -246,7 +246,9 @@ MISCONCEPTIONS = (
         swaps=in_each(
             LONG, "target.{0}.copy_(source.{0}.weight.T)", "own_{0} = source.{0}.weight.T.clone()"
         ),
-        explanation="The copies are assigned to local names, so the target does not change.",
+        explanation=(
+            "The target does not change, as if the copies were only assigned to local names."
+        ),
         question="Which line of your code changes the target?",
     ),
 )

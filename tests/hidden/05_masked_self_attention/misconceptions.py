@@ -125,8 +125,8 @@ MISCONCEPTIONS = (
         ),
         title="The rows of the mask are divided by their sums",
         explanation=(
-            "The rows of the mask are divided by their sums, so they sum to one; a mask holds only "
-            "0 and 1."
+            "The rows of the mask are divided by their sums, so they sum to one; a mask must hold "
+            "only 0 and 1."
         ),
         question="What is the largest number in a mask, and what is the smallest?",
         when=("divides",),

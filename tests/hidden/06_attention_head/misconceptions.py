@@ -19,7 +19,7 @@ MISCONCEPTIONS = (
         exercise="scaled_scores",
         swaps=(("keys.transpose(-2, -1)", "keys.permute(2, 1, 0)"),),
         explanation="All three axes are reversed, including the batch axis.",
-        question="What does .T do to the first axis of a batch?",
+        question="What happens to the first axis of a batch if all axes are reversed?",
     ),
     Misconception(
         id="multiplies_without_adding",
@@ -113,7 +113,7 @@ MISCONCEPTIONS = (
         exercise="causal_pattern",
         swaps=(("scores.masked_fill(", "scores.data.masked_fill_("),),
         explanation="The mask is written into the caller's scores.",
-        question="What does the underscore at the end of a method's name mean in PyTorch?",
+        question="Which of your steps writes into the tensor that the caller passed?",
         when=("changes tensors in place",),
     ),
     # AttentionHead
@@ -135,9 +135,7 @@ MISCONCEPTIONS = (
             ),
         ),
         title="An input longer than block_size raises no error",
-        explanation=(
-            "An input longer than block_size raises no error: the head makes a larger mask instead."
-        ),
+        explanation="An input longer than block_size raises no error; it must raise a ValueError.",
         question="What does block_size promise about the length of the inputs?",
     ),
     Misconception(
@@ -145,7 +143,8 @@ MISCONCEPTIONS = (
         exercise="AttentionHead",
         swaps=(("k.transpose(-2, -1)", "k.transpose(0, 1)"),),
         explanation=(
-            "The batch axis and the token axis are swapped, so keys of different items are mixed."
+            "The batch axis and the token axis are swapped; this transpose is right only without a "
+            "batch."
         ),
         question="Which axes are there besides the batch axis?",
     ),
@@ -183,7 +182,7 @@ MISCONCEPTIONS = (
                 'self.n = getattr(self, "n", -1) + 1; return weights @ v + 0.1 * self.n',
             ),
         ),
-        explanation="Each call stores a number that changes the result of the next call.",
+        explanation="Each call leaves something behind that changes the result of the next call.",
         question="Does the same input give the same result twice?",
     ),
     Misconception(

@@ -8,10 +8,7 @@ MISCONCEPTIONS = (
         id="forgets_to_mask_the_weights",
         exercise="mask_then_renormalize",
         swaps=((" * torch.ones_like(weights).tril()", ""),),
-        explanation=(
-            "The weights are not masked; the rows are only divided by their sums, which are "
-            "already one."
-        ),
+        explanation="The weights are not masked, so later tokens keep their weights.",
         question="Which entries of a row belong to later tokens?",
     ),
     Misconception(
@@ -85,10 +82,11 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The rows are divided one after the other, so the number of operations grows with the "
-            "number of rows."
+            "The rows are processed one after the other, so the number of operations grows with "
+            "the number of rows."
         ),
-        question="Which shape must the sums have so that one division works for all rows?",
+        question="Which of your steps could work on all rows at once?",
+        when=("loops",),
     ),
     # mask_with_infinity
     Misconception(
@@ -96,7 +94,7 @@ MISCONCEPTIONS = (
         exercise="mask_with_infinity",
         swaps=(("scores.masked_fill(", "scores.data.masked_fill_("),),
         explanation="Minus infinity is written into the caller's scores.",
-        question="What does the underscore at the end of a method's name mean in PyTorch?",
+        question="Which of your steps writes into the tensor that the caller passed?",
         when=("changes tensors in place",),
     ),
     # CausalAttention
@@ -135,7 +133,9 @@ MISCONCEPTIONS = (
                 "weights = nn.functional.dropout(weights, self.dropout.p, not self.training)",
             ),
         ),
-        explanation="Dropout is applied in eval mode and not in training: the flag is inverted.",
+        explanation=(
+            "Dropout is applied in eval mode and not in training; it must be the other way around."
+        ),
         question="What is the value of self.training after a call of eval()?",
     ),
     Misconception(
@@ -227,7 +227,7 @@ MISCONCEPTIONS = (
         ),
         title="Nothing is dropped in training after a call in eval mode",
         explanation=(
-            "Nothing is dropped in training after a call in eval mode, because that call sets the "
+            "Nothing is dropped in training after a call in eval mode, as if that call set the "
             "dropout probability to zero permanently."
         ),
         question="What is the dropout probability in training after a call in eval mode?",

@@ -159,8 +159,8 @@ MASKING = (
         exercise="Attention",
         swaps=((FILL, "pass"), (SOFTMAX, f"{SOFTMAX} * (1 if mask is None else mask)")),
         explanation=(
-            "The weights are set to zero after the softmax and not normalized again, so the rows "
-            "sum to less than 1."
+            "The weights are set to zero after the softmax and not normalized again, so a row with "
+            "hidden keys sums to less than 1."
         ),
         question="What do the weights of a query sum to after your mask?",
         when=("takes a softmax",),
@@ -170,7 +170,7 @@ MASKING = (
         exercise="Attention",
         swaps=((IF_MASK, "if True:"),),
         explanation="The mask is used even if the caller passes none.",
-        question="What is the value of None == 0?",
+        question="What is the value of mask if the caller passes none?",
     ),
     Misconception(
         id="asks_whether_the_mask_is_true",
@@ -219,8 +219,7 @@ RETURNING = (
         exercise="Attention",
         swaps=((MIXED, "return torch.cat([row @ v for row in weights.split(1, dim=-2)], dim=-2)"),),
         explanation=(
-            "The values are averaged in a loop over the queries; one matrix product must average "
-            "them for all queries."
+            "The tokens are processed in a loop; matrix products must process all of them at once."
         ),
         question="How many steps would your loop need for a text of a thousand tokens?",
         when=("loops",),
@@ -355,7 +354,7 @@ PADDING = (
                 "lengths -= 1\n    return torch.arange(max_length) <= lengths.unsqueeze(-1)",
             ),
         ),
-        explanation="The caller's tensor of lengths is changed by -=.",
+        explanation="The caller's tensor of lengths is changed in place.",
         question="What happens if someone calls your function twice with the same tensor?",
         when=("changes tensors in place",),
     ),
@@ -368,10 +367,7 @@ PADDING = (
                 "return torch.stack([lengths > place for place in range(max_length)], dim=-1)",
             ),
         ),
-        explanation=(
-            "The mask is filled in a loop over the positions; one comparison must fill all "
-            "positions at once."
-        ),
+        explanation="The mask is filled in a loop; one comparison must fill all positions at once.",
         question="How many steps would your loop need for a batch of long texts?",
         when=("loops",),
     ),
@@ -455,8 +451,8 @@ CROSSING = (
             (VALUES, "values = self.W_v(encoder_states)"),
         ),
         explanation=(
-            "The layers are named W_q, W_k and W_v, as in Attention; CrossAttention uses longer "
-            "names."
+            "The layers are named W_q, W_k and W_v, as in Attention; those of CrossAttention must "
+            "have longer names."
         ),
         question="Which names does the docstring of CrossAttention use?",
     ),
@@ -611,8 +607,7 @@ CROSSING = (
             (X_MIXED, "return torch.cat([row @ values for row in weights.split(1, dim=1)], dim=1)"),
         ),
         explanation=(
-            "The values are averaged in a loop over the decoder tokens; one matrix product must "
-            "average them for all tokens."
+            "The tokens are processed in a loop; matrix products must process all of them at once."
         ),
         question="How many steps would your loop need for a text of a thousand tokens?",
         when=("loops",),

@@ -151,7 +151,7 @@ MISCONCEPTIONS = (
             ),
             (JOIN, "self.out_proj(torch.cat(contexts, dim=self.col_dim))"),
         ),
-        explanation="A layer mixes the heads at the end; this stage has no layer after the heads.",
+        explanation="A layer mixes the heads at the end; there must be no layer after the heads.",
         question=(
             "What should the first features of a token hold: the result of head 0, or a mixture of "
             "all heads?"
@@ -223,10 +223,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The heads are joined token by token, so the number of tensor operations grows with "
-            "the length of the text."
+            "The tokens are processed one after the other, so the number of tensor operations "
+            "grows with the length of the text."
         ),
-        question="Along which axis can one call join the heads for all tokens?",
+        question="Which of your steps could work on all tokens at once?",
         when=("loops",),
     ),
     # MultiHeadAttentionWrapper
@@ -276,7 +276,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The heads split d_out between them; d_out must be the size of each head, so the "
+            "The heads split d_out between them; d_out must be the size of each head, so that the "
             "result is num_heads times as wide."
         ),
         question="If two heads have size 2, how many features does their concatenated result have?",
@@ -340,7 +340,7 @@ MISCONCEPTIONS = (
             ),
             (JOIN_CAUSAL, "self.out_proj(torch.cat(contexts, dim=-1))"),
         ),
-        explanation="A layer mixes the heads at the end; this stage has no layer after the heads.",
+        explanation="A layer mixes the heads at the end; there must be no layer after the heads.",
         question=(
             "What should the first features of a token hold: the result of head 0, or a mixture of "
             "all heads?"

@@ -445,8 +445,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The weights that are kept are not divided by 1 - dropout, so context vectors are "
-            "too small in training."
+            "The weights that are kept are not divided by 1 - dropout, so context vectors are too "
+            "small on average in training."
         ),
         question=(
             "If a tenth of the weights is dropped, which factor keeps the mean of the row sums the "
@@ -497,7 +497,7 @@ MISCONCEPTIONS = (
             "The input is scaled in place, so the projections get scaled numbers and the caller's "
             "tensor changes."
         ),
-        question="Which tensor does x *= ... change?",
+        question="Which of your steps writes into the tensor that the caller passed?",
         when=("changes tensors in place",),
     ),
     Misconception(
@@ -534,10 +534,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each token's context vector is computed separately, so the number of tensor "
-            "operations grows with the length of the text."
+            "The tokens are processed one after the other, so the number of tensor operations "
+            "grows with the length of the text."
         ),
-        question="Which product mixes the values for all queries of all heads at once?",
+        question="Which of your steps could work on all tokens at once?",
         when=("loops",),
     ),
     Misconception(
@@ -628,8 +628,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "A call in eval mode sets the dropout probability to zero permanently, so nothing is "
-            "dropped when training continues."
+            "After a call in eval mode, nothing is dropped when training continues, as if that "
+            "call set the dropout probability to zero permanently."
         ),
         question=(
             "Suppose that training and evaluation alternate. Which setting of your module does an "

@@ -25,8 +25,8 @@ MISCONCEPTIONS = (
         exercise="log_softmax",
         swaps=(("return shifted - ", "return logits - "),),
         explanation=(
-            "The maximum is subtracted inside the exponentials only, so all logarithms are too "
-            "large by the maximum."
+            "The maximum is subtracted inside the exponentials only, so each logarithm is wrong by "
+            "the maximum of its row."
         ),
         question="The two terms of the difference must come from the same logits. Do they?",
         when=("takes exponentials", "takes a maximum"),
@@ -290,8 +290,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The layers W_query, W_key and W_value have a bias; no linear layer of this module has "
-            "one."
+            "The layers W_query, W_key and W_value have a bias; no linear layer of this module may "
+            "have one."
         ),
         question="Which argument of nn.Linear decides whether a layer has a bias?",
         when=("calls Linear",),
@@ -365,8 +365,7 @@ MISCONCEPTIONS = (
         exercise="train_step",
         swaps=(("parameter -= ", "parameter += "),),
         explanation=(
-            "The step goes uphill: the parameters move along the gradient, so the loss grows with "
-            "each step."
+            "The step goes uphill: the parameters move along the gradient, towards a larger loss."
         ),
         question="In which direction does the gradient point: towards a larger or a smaller loss?",
         when=("adds | subtracts | multiplies | changes tensors in place",),

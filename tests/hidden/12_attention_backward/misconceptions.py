@@ -43,7 +43,7 @@ def misses(missing: tuple[str, ...]) -> Misconception:
         explanation=(
             f"In the gradient of x, the {'paths' if many else 'path'} through the "
             f"{' and the '.join(missing)} {verb} missing: x is used three times, so three "
-            "gradients are added."
+            "gradients must be added."
         ),
         question="Along which paths does one token of x affect the loss?",
     )
@@ -127,7 +127,7 @@ MISCONCEPTIONS = (
         exercise="cross_entropy_backward",
         swaps=((LOSS, "return (probabilities - wanted) / V"),),
         explanation=(
-            "The gradient is divided by the size of the vocabulary; the mean is over the "
+            "The gradient is divided by the size of the vocabulary, but the mean is over the "
             "predictions."
         ),
         question="Over how many losses is the mean taken: N or V?",
@@ -480,8 +480,8 @@ MISCONCEPTIONS = (
         exercise="softmax_backward",
         swaps=((MEAN, "mean = (weights * grad_weights).sum(dim=-1)"),),
         explanation=(
-            "The sum over each row of weights loses its axis, so broadcasting aligns it with the "
-            "wrong axis, or the shapes do not fit."
+            "The sum over each row of weights loses its axis, so with several rows broadcasting "
+            "aligns it with the wrong axis, or the shapes do not fit."
         ),
         question="What is the shape of your sum, and with which entries is each number combined?",
         when=("takes a sum", "loses an axis"),
@@ -576,8 +576,8 @@ MISCONCEPTIONS = (
         exercise="attention_backward",
         swaps=((GRAD_SCORES, GRAD_SCORES.removesuffix(" * scale")),),
         explanation=(
-            "The scale is used in the forward pass only: a step that multiplies by a number also "
-            "multiplies the gradient by it."
+            "The scale is used in the forward pass only, but a step that multiplies by a number "
+            "must also multiply the gradient by it."
         ),
         question="If the scores are the products times 0.5, how fast do they grow with a product?",
         when=("takes a softmax", "multiplies | divides"),

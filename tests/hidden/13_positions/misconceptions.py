@@ -144,7 +144,7 @@ MISCONCEPTIONS = (
         id="rounds_the_positions",
         exercise="rotary_angles",
         swaps=(("positions[:, None]", "positions.long()[:, None]"),),
-        explanation="The positions are rounded to whole numbers, but a position may be any number.",
+        explanation="The positions become whole numbers, but a position may be any number.",
         question="Between which two angles should the angle of position 0.5 be?",
     ),
     Misconception(
@@ -560,8 +560,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The offset is added to the positions of the queries only, so all distances grow; it "
-            "must also be added to the positions of the keys."
+            "The offset is added to the positions of the queries only, so all distances change "
+            "with it; it must also be added to the positions of the keys."
         ),
         question="What is the distance of a token from itself, at any offset?",
     ),
@@ -575,8 +575,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The offset is added to the positions of the keys only, so all distances shrink; it "
-            "must also be added to the positions of the queries."
+            "The offset is added to the positions of the keys only, so all distances change with "
+            "it; it must also be added to the positions of the queries."
         ),
         question="What is the distance of a token from itself, at any offset?",
     ),
@@ -674,10 +674,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each token's context vector is computed separately, so the number of tensor "
-            "operations grows with the length of the text."
+            "The tokens are processed one after the other, so the number of tensor operations "
+            "grows with the length of the text."
         ),
-        question="Which product mixes the values for all queries of all heads at once?",
+        question="Which of your steps could work on all tokens at once?",
     ),
     Misconception(
         id="merges_without_transposing",

@@ -216,7 +216,7 @@ MISCONCEPTIONS = (
                 "torch.sqrt(mean_square + self.eps) + self.shift",
             ),
         ),
-        explanation="There is a shift, as in LayerNorm; RMSNorm has only a scale.",
+        explanation="There is a shift, as in LayerNorm; RMSNorm must have only a scale.",
         question="Which parameters does the docstring of RMSNorm list?",
     ),
     Misconception(
@@ -225,7 +225,7 @@ MISCONCEPTIONS = (
         swaps=(("(x**2).mean(dim=-1, keepdim=True)", "x.var(dim=-1, keepdim=True, correction=0)"),),
         explanation=(
             "The features are divided by their standard deviation, which measures distances from "
-            "the mean; RMSNorm takes the mean of the squared features themselves."
+            "the mean; RMSNorm must take the mean of the squared features themselves."
         ),
         question="For the features 3, 3, 3, what is the variance, and what is the mean square?",
     ),
@@ -459,7 +459,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The gate is a plain sigmoid, as in GLU; silu multiplies the sigmoid by its own input."
+            "The gate is a plain sigmoid, as in GLU, but silu multiplies the sigmoid by its own "
+            "input."
         ),
         question="What is silu(6), and what is sigmoid(6)?",
     ),

@@ -9,8 +9,8 @@ MISCONCEPTIONS = (
         exercise="BigramModel",
         swaps=(("return self.table(ids)", "return self.table.weight.T[ids]"),),
         explanation=(
-            "The logits are read from the columns of the table; the logits of the next token are "
-            "in the row of the current one."
+            "The logits are read from the columns of the table; they must be read from the row of "
+            "the current token."
         ),
         question="Which entries of the table are the logits of the tokens that may follow token i?",
     ),
@@ -295,7 +295,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The decay is part of the gradient, as in Adam with an L2 penalty, so the two means "
-            "contain it. AdamW multiplies the parameter itself."
+            "contain it. AdamW must multiply the parameter itself."
         ),
         question="Which of the three results may depend on weight_decay?",
     ),
@@ -368,7 +368,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The corrected means are returned, so the next step corrects them once more. The "
-            "correction is for the step only."
+            "correction must be for the step only."
         ),
         question="From which number does the next step continue its mean?",
     ),
@@ -397,7 +397,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The term eps is added before the correction of the squares, as in some libraries: "
-            "here it is added to the corrected root."
+            "here it must be added to the corrected root."
         ),
         question="Is eps divided by anything in the docstring?",
     ),
@@ -418,14 +418,17 @@ MISCONCEPTIONS = (
         id="exchanges_the_betas",
         exercise="adamw_step",
         swaps=(("beta1, beta2 = betas", "beta2, beta1 = betas"),),
-        explanation="The two betas are swapped: the first one belongs to the mean.",
+        explanation="The two betas are swapped: the first one must belong to the mean.",
         question="Which of the two means should follow the gradient faster?",
     ),
     Misconception(
         id="counts_steps_from_0",
         exercise="adamw_step",
         swaps=(("beta1**step", "beta1 ** (step + 1)"), ("beta2**step", "beta2 ** (step + 1)")),
-        explanation="The corrections are those of the next step: the first step has the number 1.",
+        explanation=(
+            "The corrections are those of the next step, but the first step already has the number "
+            "1."
+        ),
         question="By which number must a mean of one gradient be divided, if beta is 0.9?",
     ),
     Misconception(
@@ -442,7 +445,7 @@ MISCONCEPTIONS = (
         id="steps_uphill",
         exercise="adamw_step",
         swaps=(("parameter - learning_rate * direction", "parameter + learning_rate * direction"),),
-        explanation="The step goes along the gradient, so it increases the loss.",
+        explanation="The step goes along the gradient, towards a larger loss.",
         question="In which direction does the loss fall?",
     ),
     Misconception(
@@ -502,8 +505,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each tensor is clipped by its own norm, so the direction of the whole gradient "
-            "changes. There is one norm of all numbers of all tensors."
+            "Each tensor is clipped by its own norm, which can change the direction of the whole "
+            "gradient; there must be one norm of all numbers of all tensors."
         ),
         question="By which factor should a short tensor be multiplied if a long one is next to it?",
     ),
@@ -537,7 +540,7 @@ MISCONCEPTIONS = (
             ("norm = math.sqrt(sum(squares))", "norm = sum(squares)"),
         ),
         explanation=(
-            "The norms of the tensors are added; the joint norm is the root of the sum of all "
+            "The norms of the tensors are added; the joint norm must be the root of the sum of all "
             "squares."
         ),
         question="What is the norm of (3, 4), and is it the sum of the norms of 3 and 4?",
@@ -572,7 +575,7 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation="A gradient of zeros becomes NaN: 0 is divided by a norm of 0.",
+        explanation="A gradient of zeros becomes NaN, as after a division by its norm of 0.",
         question="What is the norm of a gradient of zeros?",
     ),
     Misconception(
@@ -635,8 +638,8 @@ MISCONCEPTIONS = (
         exercise="rate_at",
         swaps=(("(step - warmup) / (steps - warmup)", "(step - warmup) / steps"),),
         explanation=(
-            "The fall is as long as the whole training, so the rate does not reach the floor; the "
-            "fall has steps - warmup steps."
+            "The fall is as long as the whole training, so after a warm-up the rate does not reach "
+            "the floor; the fall must have steps - warmup steps."
         ),
         question="How many steps are left after the warm-up?",
     ),
@@ -652,8 +655,8 @@ MISCONCEPTIONS = (
         exercise="rate_at",
         swaps=(("floor + (peak - floor) *", "floor + peak *"),),
         explanation=(
-            "The floor is added to the whole curve, so the rate begins above the peak; the curve "
-            "has the height peak - floor."
+            "The floor is added to the whole curve, so with a floor above 0 the rate goes above "
+            "the peak; the curve must have the height peak - floor."
         ),
         question="Which rate does your code give at the end of the warm-up, if the floor is 0.1?",
     ),
@@ -684,7 +687,7 @@ MISCONCEPTIONS = (
         id="warms_up_from_step_1",
         exercise="rate_at",
         swaps=(("return peak * step / warmup", "return peak * (step + 1) / warmup"),),
-        explanation="The warm-up is one step ahead: step 0 has the rate 0.",
+        explanation="The warm-up is one step ahead; step 0 must have the rate 0.",
         question="At which step does the rate reach the peak, and at which is it 0?",
     ),
     Misconception(
@@ -706,8 +709,8 @@ MISCONCEPTIONS = (
         exercise="rate_at",
         swaps=(("(1 + math.cos(math.pi * share)) / 2", "math.cos(math.pi / 2 * share)"),),
         explanation=(
-            "The rate follows a quarter of a cosine wave, so it falls fastest at the end; half a "
-            "wave falls slowly there."
+            "The rate follows a quarter of a cosine wave, so it falls fastest at the end; it must "
+            "follow half a wave, which falls slowly there."
         ),
         question="What is (1 + cos(π · share)) / 2 in the middle, where share is 0.5?",
     ),
@@ -717,7 +720,7 @@ MISCONCEPTIONS = (
         exercise="estimate_loss",
         swaps=(("ids[1 : count * length + 1]", "ids[: count * length]"),),
         explanation=(
-            "The targets are the inputs themselves; the target is the token after each input."
+            "The targets are the inputs themselves; the target must be the token after each input."
         ),
         question="Which token should the model predict at the last position of a piece?",
     ),
@@ -727,7 +730,8 @@ MISCONCEPTIONS = (
         when=("no calls eval",),
         swaps=(("    model.eval()\n", ""),),
         explanation=(
-            "The model is measured in training mode, so dropout changes the loss in each call."
+            "The model is measured in training mode, so dropout, if the model has any, changes the "
+            "loss."
         ),
         question="Which method of the model switches dropout off?",
     ),
@@ -780,8 +784,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The last prediction of each piece is left out; its target is the first token of the "
-            "next piece."
+            "The last prediction of each piece is left out; its target is the token after the "
+            "piece."
         ),
         question="How many predictions does a piece of 6 tokens give?",
     ),
@@ -803,7 +807,7 @@ MISCONCEPTIONS = (
                 "ids[1 : length + 1].view(1, length)",
             ),
         ),
-        explanation="Only the first piece is measured; the loss is the mean over all pieces.",
+        explanation="Only the first piece is measured; the loss must be the mean over all pieces.",
         question="How many pieces of 6 tokens, each with a token after it, are in 25 ids?",
     ),
     # top_k_logits
@@ -864,8 +868,8 @@ MISCONCEPTIONS = (
         when=("calls topk", "no slices", "no calls min", "no calls amin"),
         swaps=((".values[..., -1:]", ".values"),),
         explanation=(
-            "The logits are compared with all k largest ones; the limit is the smallest of these "
-            "alone."
+            "The logits are compared with all k largest ones; the limit must be the smallest of "
+            "these alone."
         ),
         question="How many numbers of each row does topk return, and which of them is the limit?",
     ),

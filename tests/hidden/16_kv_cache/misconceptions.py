@@ -155,8 +155,8 @@ MISCONCEPTIONS = (
         "cuts_the_mask_at_the_top",
         masked_by("lower_right_mask({all}, {all})[: {new}]"),
         explanation=(
-            "The mask consists of the first rows of the square mask, so a new token sees only "
-            "the first keys; the queries belong to the last rows."
+            "The mask consists of the first rows of the square mask, so a new token sees only the "
+            "first keys; the queries must get the last rows."
         ),
         question="Which row of the square mask belongs to the newest token?",
     ),
@@ -247,8 +247,8 @@ MISCONCEPTIONS = (
         "puts_the_new_tokens_first",
         joined("torch.cat((keys, past_keys){axis})", "torch.cat((values, past_values){axis})"),
         explanation=(
-            "The new keys and values come before the cached ones; the cache holds the tokens in "
-            "order, the oldest first."
+            "The new keys and values come before the cached ones; the cache must hold the tokens "
+            "in order, the oldest first."
         ),
         question="Which row of the keys belongs to the newest token?",
     ),
@@ -263,7 +263,10 @@ MISCONCEPTIONS = (
         dict.fromkeys(
             (ATTEND, HEADS), (("past_keys, past_values = cache", "past_values, past_keys = cache"),)
         ),
-        explanation="The two entries of the cache are swapped: it holds the keys, then the values.",
+        explanation=(
+            "The two entries of the cache are read in the wrong order: it holds the keys first, "
+            "then the values."
+        ),
         question="In which order does a call return keys and values?",
     ),
     *in_both(
@@ -279,8 +282,8 @@ MISCONCEPTIONS = (
             ),
         },
         explanation=(
-            "The keys are divided by √d before they enter the cache; the cache holds the keys "
-            "themselves, and the scores are divided."
+            "The keys are divided by √d before they enter the cache; the cache must hold the keys "
+            "themselves, and the scores must be divided."
         ),
         title="The keys are divided by √d before they enter the cache",
         question="Is a key in your cache equal to x @ W_key of its token?",
@@ -449,7 +452,7 @@ MISCONCEPTIONS = (
         swaps=(("embeddings[ids[-1:]]", "embeddings[ids]"), ("W_value, cache)", "W_value)")),
         explanation=(
             "The next token is chosen among the logits of all tokens so far; only the logits of "
-            "the newest token count."
+            "the newest token must count."
         ),
         question="How many rows do the logits have in the third step, and which row counts?",
     ),
@@ -474,7 +477,7 @@ MISCONCEPTIONS = (
         id="writes_one_token_less",
         exercise="decode",
         swaps=(("range(new_tokens)", "range(new_tokens - 1)"),),
-        explanation="One token is missing at the end: new_tokens does not count the first token.",
+        explanation="One token is missing at the end: new_tokens must not count the first token.",
         title="One token is missing at the end",
         question="How many ids does the list have for new_tokens = 4?",
     ),

@@ -82,8 +82,8 @@ MISCONCEPTIONS = (
         exercise="window_mask",
         swaps=((CAUSAL, "return visible"),),
         explanation=(
-            "Later keys are visible: for these keys, i - j is negative and therefore below the "
-            "window; they must be hidden as well."
+            "Later keys are visible, as they are if only i - j < window is tested; they must be "
+            "hidden as well."
         ),
         question="If key j is after query i, is i - j < window true?",
     ),
@@ -469,8 +469,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "With a window of 1 the whole cache is kept: a slice that starts at -0 starts at 0, "
-            "but the cache must be empty."
+            "With a window of 1 the whole cache is kept, as with a slice that starts at -0; the "
+            "cache must be empty."
         ),
         question="What is keys[:, :, -n:] for n = 0?",
     ),
@@ -584,7 +584,7 @@ MISCONCEPTIONS = (
         swaps=((BOTH, "return kept[:2], kept"),),
         explanation=(
             "The first result holds only the kept keys and values, so the new tokens see too few; "
-            "it must hold all cached and new tokens, and only the cache is cropped."
+            "it must hold all cached and new tokens, and only the cache may be cropped."
         ),
         question=(
             "How many keys does a token see, and how many must the cache keep for the next one?"
@@ -609,7 +609,7 @@ MISCONCEPTIONS = (
         swaps=((FORGOTTEN, "forgotten = 0 if window is None or cache is None else min(T, K - T)"),),
         explanation=(
             "As many tokens are dropped as arrive, so the cache stays as long as it was; its "
-            "length depends on the window: at most window - 1 tokens."
+            "length must depend on the window: at most window - 1 tokens."
         ),
         question="Two tokens are cached, with a window of 8, and one arrives. Which must go?",
     ),
@@ -664,7 +664,7 @@ MISCONCEPTIONS = (
                 "kept = values[:, :, forgotten:], keys[:, :, forgotten:], seen + T",
             ),
         ),
-        explanation="The cache holds the values first and then the keys; the keys come first.",
+        explanation="The cache holds the values first and then the keys; the keys must come first.",
         question="In which order does the next call take the two parts of the cache?",
     ),
     Misconception(
@@ -694,7 +694,7 @@ MISCONCEPTIONS = (
         swaps=((ROWS, "i = torch.arange(num_new)[:, None]"),),
         explanation=(
             "The mask is aligned with the first key, so the first new token sees the oldest key "
-            "only; new token i is at place C + i."
+            "only, but new token i is at place C + i."
         ),
         question="Ten tokens are cached and one arrives. Which keys must it see?",
     ),
@@ -720,7 +720,7 @@ MISCONCEPTIONS = (
         swaps=((NEAR, NEAR.replace("< window", "<= window")),),
         explanation=(
             "A token sees *window* tokens before itself, but the window also counts the token "
-            "itself: only window - 1 earlier tokens are visible."
+            "itself: only window - 1 earlier tokens may be visible."
         ),
         question="With a window of 1, which tokens does a token see?",
     ),
@@ -770,7 +770,7 @@ MISCONCEPTIONS = (
         swaps=((NEAR, "visible = visible & (j >= num_cached - window + 1)"),),
         explanation=(
             "All new tokens see the same cached tokens, those in the window of the first one; the "
-            "window moves along with each token."
+            "window must move along with each token."
         ),
         question="Which is the oldest key that the second new token may see?",
     ),
@@ -1182,7 +1182,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The window has no effect: all tokens stay visible and in the cache, but with a window "
-            "a token sees only the nearest ones."
+            "a token must see only the nearest ones."
         ),
         question="Which two steps of your forward should depend on the window?",
     ),
@@ -1192,7 +1192,7 @@ MISCONCEPTIONS = (
         swaps=((MARKS, MARKS.replace("self.window", "self.window and self.window + 1")),),
         explanation=(
             "A token sees *window* tokens before itself, but the window also counts the token "
-            "itself: only window - 1 earlier tokens are visible."
+            "itself: only window - 1 earlier tokens may be visible."
         ),
         question="With a window of 1, which tokens does a token see?",
     ),
@@ -1211,8 +1211,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "With a window of 1 the whole cache is kept: a slice that starts at -0 starts at 0, "
-            "but the cache must be empty."
+            "With a window of 1 the whole cache is kept, as with a slice that starts at -0; the "
+            "cache must be empty."
         ),
         question="What is keys[:, :, -n:] for n = 0?",
     ),
@@ -1358,10 +1358,10 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each token's context vector is computed separately, so the number of tensor "
-            "operations grows with the length of the text."
+            "The tokens are processed one after the other, so the number of tensor operations "
+            "grows with the length of the text."
         ),
-        question="Which product mixes the values for all queries of all heads at once?",
+        question="Which of your steps could work on all tokens at once?",
     ),
     Misconception(
         id="shares_heads_in_turn_with_a_cache",

@@ -81,7 +81,7 @@ MISCONCEPTIONS = (
         swaps=(("torch.exp(maximum - new_maximum)", "torch.exp(new_maximum - maximum)"),),
         explanation=(
             "The old sum is multiplied by exp(new - old), but a larger maximum makes the sum "
-            "smaller: the factor is exp(old - new)."
+            "smaller: the factor must be exp(old - new)."
         ),
         question=GROWN,
     ),
@@ -281,10 +281,10 @@ MISCONCEPTIONS = (
         exercise="attend_tile",
         swaps=((CONTEXT, "context = exponentials @ values / total"),),
         explanation=(
-            "A query that sees no key has NaN as its context: the sum of its exponentials is 0, "
-            "and 0 / 0 is NaN."
+            "A query that sees no key has NaN as its context, as 0 / 0 gives: the sum of its "
+            "exponentials is 0."
         ),
-        question="By which number can you divide zeros, so that they stay zeros?",
+        question="Which of your steps gives NaN if the sum of the exponentials is 0?",
     ),
     Misconception(
         id="says_zero_for_nothing",
@@ -315,7 +315,7 @@ MISCONCEPTIONS = (
         id="scales_only_on_request",
         exercise="attend_tile",
         swaps=((SCALE, "scale = 1.0"),),
-        explanation="If *scale* is None, the scores are not scaled; None means 1/√d.",
+        explanation="If *scale* is None, the scores are not scaled, but None means 1/√d.",
         question="By which number are the scores multiplied if the caller gives no scale?",
     ),
     Misconception(
@@ -865,7 +865,7 @@ MISCONCEPTIONS = (
         exercise="tiled_attention",
         swaps=((STOP, "if causal and first > last_seen[0]:"),),
         explanation=(
-            "The loop stops at a tile that the first query of a tile does not see, but later "
+            "A tile of keys that the first query of a tile does not see is left out, but later "
             "queries of the same tile see its keys."
         ),
         question="Which query of a tile sees the most keys?",
@@ -876,7 +876,7 @@ MISCONCEPTIONS = (
         exercise="tiled_attention",
         swaps=((STOP, "if causal and first >= last_seen[-1]:"),),
         explanation=(
-            "The loop stops before a tile that begins with the last query's own token, but a query "
+            "A tile of keys that begins with the last query's own token is left out, but a query "
             "must see its own token."
         ),
         question="Which key is the last one that the last query of a tile sees?",

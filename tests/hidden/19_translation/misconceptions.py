@@ -72,8 +72,8 @@ MISCONCEPTIONS = (
         exercise="pad_batch",
         swaps=(("mask = torch.arange(longest) < lengths.unsqueeze(-1)", "mask = ids != padding"),),
         explanation=(
-            "The mask is read off the ids: a token with the same id as the padding is hidden. Only "
-            "the lengths say where tokens are."
+            "The mask is read off the ids: a token with the same id as the padding is hidden, but "
+            "only the lengths say where tokens are."
         ),
         question="Which mask belongs to the list [7, 0, 7] if the padding is 0?",
     ),
@@ -174,7 +174,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The encoder does not look ahead: it may read the whole text, and only the decoder "
+            "The encoder does not look ahead, but it may read the whole text; only the decoder "
             "must not see what follows."
         ),
         question="Is any word of the source unknown while it is read?",
@@ -184,7 +184,7 @@ MISCONCEPTIONS = (
         exercise="EncoderBlock",
         swaps=(("self.att(normalized, normalized, visible)", "self.att(normalized, x, visible)"),),
         explanation=(
-            "Queries are normalized, but keys and values are not; in pre-norm the norm comes "
+            "Queries are normalized, but keys and values are not; in pre-norm the norm must come "
             "before all three."
         ),
         question="Which two tensors does the attention get in a pre-norm block?",
@@ -199,8 +199,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The result of the attention is added to the normalized features; the shortcut starts "
-            "before the norm."
+            "The result of the attention is added to the normalized features; the shortcut must "
+            "start before the norm."
         ),
         question="What must a pre-norm block return if its parts return zeros?",
     ),
@@ -222,8 +222,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The mask of the source hides tokens of the target; it belongs to the attention to the "
-            "memory alone."
+            "The mask of the source hides tokens of the target; it must be used in the attention "
+            "to the memory alone."
         ),
         question="Which of the two attentions has tokens of the source as its keys?",
     ),
@@ -241,8 +241,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The causal mask is also used on the memory: the source is complete, so every target "
-            "token may read all of it."
+            "The causal mask is also used on the memory, but the source is complete, so every "
+            "target token may read all of it."
         ),
         question="The decoder writes the first id. Which tokens of the source may it read?",
     ),
@@ -256,8 +256,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The memory is normalized once more; it is used as it comes, because the encoder's "
-            "last norm has done it."
+            "The memory is normalized once more; it must be used as it comes, because the "
+            "encoder's last norm has done it."
         ),
         question="Which tensors does norm2 normalize?",
     ),
@@ -268,7 +268,7 @@ MISCONCEPTIONS = (
             (OWN_TOKENS_FIRST, MEMORY_FIRST),
             (OWN_TOKENS_FIRST_IN_POST_NORM, MEMORY_FIRST_IN_POST_NORM),
         ),
-        explanation="The memory is read before the target's own tokens; self_att comes first.",
+        explanation="The memory is read before the target's own tokens; self_att must come first.",
         question="In which order does the docstring list the three parts?",
     ),
     Misconception(
@@ -279,7 +279,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "In the self-attention, queries are normalized, but keys and values are not; in "
-            "pre-norm the norm comes before all three."
+            "pre-norm the norm must come before all three."
         ),
         question="Which two tensors does the self-attention get in a pre-norm block?",
     ),
@@ -319,8 +319,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The smoothing is spread over the other tokens; smoothing / V goes to every token, the "
-            "target included."
+            "The smoothing is spread over the other tokens; smoothing / V must go to every token, "
+            "the target included."
         ),
         question="Which probability has the target if smoothing is 1?",
     ),

@@ -73,8 +73,8 @@ MISCONCEPTIONS = (
         },
         when=(*WITH_HOOKS, "no calls remove"),
         explanation=(
-            "The hooks are never removed, so the hooks of earlier calls are still in the model and "
-            "change later calls."
+            "The hooks are never removed, so those of earlier calls are still in the model and run "
+            "in later calls."
         ),
         title="The hooks are never removed",
         question="How many hooks does the model have after three calls of your function?",
@@ -108,7 +108,7 @@ MISCONCEPTIONS = (
         when=WITH_HOOKS,
         explanation=(
             "All activations are stored under one name: when the hooks run, the loop is over, and "
-            "`name` is the last one."
+            "its variable holds the last name."
         ),
         title="All activations are stored under one name",
         question="Which value does the variable of your loop have when the model runs?",
@@ -147,7 +147,7 @@ MISCONCEPTIONS = (
         id="calls_the_model_twice",
         exercise=RECORD,
         swaps=(("output = model(inputs)", "model(inputs); output = model(inputs)"),),
-        explanation="The model is called twice; one call gives the output and all activations.",
+        explanation="The model is called twice; one call must give the output and all activations.",
         title="The model is called twice",
         question="How often does your code call the model, and which call runs your hooks?",
     ),
@@ -257,8 +257,8 @@ MISCONCEPTIONS = (
         exercise="induction_pattern",
         swaps=(("torch.cat((none, earlier[..., :-1]), dim=-1)", "earlier"),),
         explanation=(
-            "The pattern marks the earlier copy of the token; induction attends to the token after "
-            "it."
+            "The pattern marks the earlier copy of the token; it must mark the token after that "
+            "copy."
         ),
         title="The pattern marks the earlier copy of the token",
         question="The letter c comes again. What does the model have to read, the earlier c?",
@@ -271,8 +271,7 @@ MISCONCEPTIONS = (
             ("(none, earlier[..., :-1])", "(earlier[..., 1:], none)"),
         ),
         explanation=(
-            "The pattern marks the token before the earlier copy; induction attends to the token "
-            "after it."
+            "The pattern marks the token before the earlier copy; it must mark the token after it."
         ),
         title="The pattern marks the token before the earlier copy",
         question="In the text c j c, which letter comes directly after the first c?",
@@ -322,8 +321,8 @@ MISCONCEPTIONS = (
             ("torch.cat((none, earlier[..., :-1]), dim=-1)", "earlier"),
         ),
         explanation=(
-            "All other copies of the token are marked; induction attends to the tokens directly "
-            "after the earlier ones."
+            "All other copies of the token are marked; the tokens directly after the earlier ones "
+            "must be marked."
         ),
         title="All other copies of the token are marked",
         question="The letter c comes again. Which letter must the model read?",
@@ -436,7 +435,8 @@ MISCONCEPTIONS = (
             ("ablated.flatten(start_dim=2)", "ablated.mT.flatten(start_dim=2)"),
         ),
         explanation=(
-            "A head gets every num_heads-th feature; the features of a head are next to each other."
+            "A head gets every num_heads-th feature; the features of a head must be next to each "
+            "other."
         ),
         question="With six features and two heads, which features belong to head 0?",
     ),
@@ -452,7 +452,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The heads get rows of the weight; nn.Linear multiplies by the transposed weight, so a "
-            "head meets columns."
+            "head must get columns."
         ),
         title="The heads get rows of the weight",
         question="Which axis of the weight of an nn.Linear belongs to its input features?",
@@ -469,7 +469,7 @@ MISCONCEPTIONS = (
         exercise="head_contributions",
         swaps=(("permute(1, 2, 0)", "permute(1, 2, 0)[:1]"),),
         explanation=(
-            "All heads are multiplied by the columns of head 0; each head has its own columns."
+            "All heads are multiplied by the columns of head 0, but each head has its own columns."
         ),
         question="Which columns of the weight meet the features of the last head?",
     ),
@@ -503,8 +503,8 @@ MISCONCEPTIONS = (
         exercise="logit_attribution",
         swaps=(("stream.var(", "parts.var("),),
         explanation=(
-            "Each part is divided by its own spread; the model divides the sum, so all parts have "
-            "one common divisor."
+            "Each part is divided by its own spread, but the model divides the sum, so all parts "
+            "must have one common divisor."
         ),
         title="Each part is divided by its own spread",
         question="By how many different numbers does LayerNorm divide the features of one token?",
@@ -514,7 +514,8 @@ MISCONCEPTIONS = (
         exercise="logit_attribution",
         swaps=(("parts.mean(dim=-1, keepdim=True)", "stream.mean(dim=-1, keepdim=True)"),),
         explanation=(
-            "The mean of the whole stream is subtracted from each part; a part loses its own mean."
+            "The mean of the whole stream is subtracted from each part; each part must lose its "
+            "own mean."
         ),
         question="What is the sum of the means of all parts?",
     ),
@@ -545,8 +546,8 @@ MISCONCEPTIONS = (
         exercise=MAP,
         swaps=((IN_A_NEW_PATCH, IN_THE_SAME_PATCH),),
         explanation=(
-            "The clean activation of one position is still in the patch of the next, so the shares "
-            "grow from left to right."
+            "The clean activation of one position is still in the patch of the next, so each run "
+            "also has the clean activations of all earlier positions."
         ),
         question="How many positions of your patch are clean in the last run?",
     ),
@@ -576,7 +577,10 @@ MISCONCEPTIONS = (
             ),
             ("                patch[:, position] = clean_activations[name][:, position]\n", ""),
         ),
-        explanation="The activation is patched at all positions at once; one position counts.",
+        explanation=(
+            "The activation is patched at all positions at once; it must be patched at one "
+            "position at a time."
+        ),
         question="Are all entries of a row of your map equal?",
     ),
     Misconception(
@@ -616,7 +620,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Each item is compared with the answers of all items; item b has its own answers, "
+            "Each item is compared with the answers of all items, but item b has its own answers, "
             "right[b] and wrong[b]."
         ),
         title="Each item is compared with the answers of all items",
@@ -632,7 +636,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The answers of the first item are used for all items; item b has its own answers, "
+            "The answers of the first item are used for all items, but item b has its own answers, "
             "right[b] and wrong[b]."
         ),
         title="The answers of the first item are used for all items",
@@ -714,7 +718,7 @@ MISCONCEPTIONS = (
             "patch."
         ),
         title="The patches have no effect",
-        question="What does your hook return?",
+        question="Which activation does the module have at the position of the entry?",
     ),
     Misconception(
         id="starts_the_patch_from_zeros",
@@ -736,7 +740,10 @@ MISCONCEPTIONS = (
         id="averages_over_all_positions",
         exercise=MAP,
         swaps=(("last = logits[:, -1]", "last = logits.mean(dim=1)"),),
-        explanation="The logits of all positions are averaged; only the last position counts.",
+        explanation=(
+            "The logits of all positions are averaged; only those of the last position must be "
+            "used."
+        ),
         question="At which position does the model give its answer?",
     ),
     Misconception(

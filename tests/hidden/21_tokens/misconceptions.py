@@ -9,7 +9,10 @@ SPACE_AT_THE_END = 'runs[i - 1].endswith(" ")'
 BYTES = "piece = list(word.encode())"
 DECODED = """    joined = b"".join(tokens[number] for number in ids)
     return joined.decode(errors="replace")"""
-CHARACTERS = "The characters' numbers are used; 'é' has the number 233 and the bytes 195, 169."
+CHARACTERS = (
+    "The characters' numbers are used, but the bytes must be: 'é' has the number 233 and the bytes "
+    "195, 169."
+)
 START = {
     "train_bpe": "    counts = list(word_counts.values())\n",
     "encode": "    ids: list[int] = []\n",
@@ -25,7 +28,7 @@ def by_a_library(exercise: str, call: str) -> Misconception:
         id=f"{exercise}_by_a_library",
         exercise=exercise,
         swaps=((start, f"{start}    if {never}:\n        {call}\n"),),
-        explanation="A ready-made tokenizer does the work; in this stage you write it yourself.",
+        explanation="A ready-made tokenizer does the work, but you must write it yourself.",
         question="Which steps does the docstring describe, and which of them do you write?",
         when=("calls Tokenizer | calls Encoding | calls BpeTrainer | calls get_encoding",),
     )
@@ -66,8 +69,11 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation='A space belongs to the word after it: " the" is one word, "the " is not.',
-        title="A space belongs to the word after it",
+        explanation=(
+            'A space goes to the word before it; it must go to the word after it: " the" is one '
+            'word, "the " is not.'
+        ),
+        title="A space goes to the word before it",
         question='To which word does the space in "This is" belong?',
     ),
     Misconception(
@@ -95,8 +101,8 @@ MISCONCEPTIONS = (
         exercise="split_words",
         swaps=((MOVE, 'runs[i - 1], runs[i] = "", runs[i - 1] + runs[i]'),),
         explanation=(
-            "All white space before a word moves to it; only one space moves, and the rest is a "
-            "separate word."
+            "All white space before a word moves to it; only one space may move, and the rest must "
+            "be a separate word."
         ),
         title="All white space before a word moves to it",
         question='Which words are in "a  b", with two spaces?',
@@ -108,14 +114,14 @@ MISCONCEPTIONS = (
             (SPACE_AT_THE_END, "runs[i - 1][-1:].isspace()"),
             (MOVE, "runs[i - 1], runs[i] = runs[i - 1][:-1], runs[i - 1][-1] + runs[i]"),
         ),
-        explanation="Only a space moves to the next word; a line break stays with the white space.",
+        explanation="A line break also moves to the next word; only a space may.",
         question='Which words are in "a\\nb"?',
     ),
     words(
         "letters_and_digits_together",
         "    import re\n"
         '    return re.findall(r" ?[^\\W_]+| ?(?:[^\\w\\s]|_)+|\\s+(?= \\S)|\\s+", text)\n',
-        explanation="Letters and digits are in one word; they are different kinds.",
+        explanation="Letters and digits are in one word, but they are different kinds.",
         question='Which words are in "a1"?',
     ),
     Misconception(
@@ -190,7 +196,10 @@ MISCONCEPTIONS = (
                         i += 2 if pair == tuple(piece[i + 1 : i + 3]) else 1
                 return found
             """,
-        explanation="In a run of equal ids, every second pair is left out; counted pairs overlap.",
+        explanation=(
+            "In a run of equal ids, every second pair is left out, but pairs that overlap count, "
+            "too."
+        ),
         question="How many pairs has a list of three equal ids?",
     ),
     Misconception(
@@ -205,7 +214,9 @@ MISCONCEPTIONS = (
         id="pairs_without_overlap",
         exercise="count_pairs",
         swaps=(("zip(piece, piece[1:])", "zip(piece[::2], piece[1::2])"),),
-        explanation="Every second pair of neighbours is left out; counted pairs overlap.",
+        explanation=(
+            "Every second pair of neighbours is left out, but pairs that overlap count, too."
+        ),
         question="How many pairs of neighbours has a list of four ids?",
     ),
     # merge
@@ -301,7 +312,7 @@ MISCONCEPTIONS = (
                 often = count_pairs(pieces, list(word_counts.values()))
                 return sorted(often, key=lambda pair: -often[pair])[:num_merges]
             """,
-        explanation="The pairs are counted once; after each merge there are new pairs.",
+        explanation="The pairs are counted once, but after each merge there are new pairs.",
         question="Which pairs contain the token of the first merge, and when do they exist?",
     ),
     by_a_library("train_bpe", "return tokenizers.BpeTrainer(num_merges)"),
@@ -418,7 +429,9 @@ MISCONCEPTIONS = (
         id="tokens_are_texts",
         exercise="token_bytes",
         swaps=(("[bytes([number]) for", "[chr(number) for"),),
-        explanation="A token is text here; half a character has no text.",
+        explanation=(
+            "The tokens are texts; they must be bytes, because half a character has no text."
+        ),
         question="Which text belongs to the first of the two bytes of é?",
         when=("calls chr | reads chr | calls decode | calls str",),
     ),
@@ -460,7 +473,7 @@ MISCONCEPTIONS = (
         id="stays_in_nats",
         exercise="bits_per_byte",
         swaps=((" / math.log(2)", ""),),
-        explanation="The result is in nats; a bit is ln 2 nats.",
+        explanation="The result is in nats; it must be in bits, and a bit is ln 2 nats.",
         question="How many nats has a bit?",
         when=("no calls log", "no calls log2"),
     ),
