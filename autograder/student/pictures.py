@@ -7,6 +7,7 @@ picture would become too small to read.
 import base64
 import io
 import re
+import textwrap
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape, unescape
@@ -19,7 +20,7 @@ FEW = 12  # tokens; a heatmap with more of them names the largest entries of eac
 LARGEST = 3  # entries that are named
 INCH, SMALL = 0.5, 0.3  # side of a cell, so that two decimals fit, and without numbers
 BAR = 0.8  # inches for the bar that shows the scale
-WORD, SLANT = 0.08, 0.7  # inches of a letter in a label; share of its height if it is slanted
+WORD, LARGE, SLANT = 0.08, 0.15, 0.7  # inches of a letter in labels, and titles; share if slanted
 HIDDEN = "////"  # hatching of masked entries
 DARK = 0.6  # share of the largest number; above it, black text is hard to read on the colour
 MINUS = "\N{MINUS SIGN}"
@@ -190,8 +191,7 @@ def _scale(tables: Iterable[Any]) -> _Scale:
 
 def _hidden(table: Any) -> Any:
     """Return where *table* is masked: -inf, or an exact zero in rows that each have the sum 1."""
-    sums = table.sum(dim=-1)
-    if ((sums - 1).abs() < ROUNDING).all() and table[table > 0].min() > UNDERFLOW:
+    if ((table.sum(dim=-1) - 1).abs() < ROUNDING).all() and table[table > 0].min() > UNDERFLOW:
         return table == 0
     return table == -inf
 
@@ -222,7 +222,7 @@ def _axis(
     figure = Figure(figsize=size, layout="constrained")
     axis = figure.subplots()
     axis.set(xlabel=labels[1], ylabel=labels[0])
-    axis.set_title(title, wrap=True)
+    axis.set_title(textwrap.fill(title, int(size[0] / LARGE)))  # `wrap` leaves an empty space above
     axis.set_xticks(range(len(keys)), keys, rotation=45, ha="right", rotation_mode="anchor")
     axis.set_yticks(range(len(rows)), rows)
     return figure, axis
