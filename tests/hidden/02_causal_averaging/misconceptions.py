@@ -50,7 +50,7 @@ MISCONCEPTIONS = (
             ("means[b, t] = ", "means[b, t] += "),
         ),
         explanation="Each mean is too large by 1, as if it were added to ones instead of zeros.",
-        question="Which numbers are in your result before the loop begins?",
+        question="What must the first mean be, and what is it in your result?",
     ),
     Misconception(
         id="averages_over_the_batch",

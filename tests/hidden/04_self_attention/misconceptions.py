@@ -187,8 +187,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "A square weight is copied without a transpose because the shapes fit, but it needs "
-            "the transpose too."
+            "A square weight is copied without a transpose; its shape fits, but it needs the "
+            "transpose too."
         ),
         question="Does a square matrix equal its transpose?",
     ),

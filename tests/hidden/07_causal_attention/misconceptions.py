@@ -206,10 +206,7 @@ MISCONCEPTIONS = (
                 ),
             ),
         ),
-        explanation=(
-            "The dropped weights are drawn once and stored, so every call in training drops the "
-            "same weights."
-        ),
+        explanation="Every call in training drops the same weights; each call must draw its own.",
         question="When must the random numbers be drawn so that each call has its own?",
     ),
     Misconception(

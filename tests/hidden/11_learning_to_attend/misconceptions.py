@@ -689,7 +689,7 @@ MISCONCEPTIONS = (
                 "import copy\n\n    losses, model = [], copy.deepcopy(model)\n",
             ),
         ),
-        explanation="A copy of the model is trained; the caller's model stays as it was.",
+        explanation="The caller's model stays as it was, as if a copy of it were trained.",
         question="Whose parameters does the caller look at after the training?",
     ),
     Misconception(

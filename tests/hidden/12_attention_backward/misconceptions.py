@@ -630,7 +630,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "A scale of 0 is replaced by the default, because `or` and `if not` treat 0 like None."
+            "A scale of 0 is replaced by the default, as with `or` and `if not`, which treat 0 "
+            "like None."
         ),
         question="What is `0.0 or 0.5` in Python?",
     ),

@@ -329,8 +329,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The layers are in a Python list: torch does not find their parameters, so they are "
-            "not trained."
+            "The layers are not registered, for example because they are in a plain list: torch "
+            "does not find their parameters, so they are not trained."
         ),
         question=(
             "What does network.parameters() contain, and which container registers the layers in "

@@ -56,8 +56,8 @@ MISCONCEPTIONS = (
         exercise="GPT",
         swaps=(("self.blocks = nn.ModuleList()", "self.blocks = []"),),
         explanation=(
-            "The blocks are in a Python list: torch does not find their parameters, so they are "
-            "not trained."
+            "The blocks are not registered, for example because they are in a plain list: torch "
+            "does not find their parameters, so they are not trained."
         ),
         question="Which container of torch registers the layers in it?",
     ),
@@ -939,11 +939,8 @@ MISCONCEPTIONS = (
         id="takes_a_top_k_of_zero_for_none",
         exercise="sample_next",
         swaps=(("if top_k is not None:", "if top_k:"),),
-        explanation=(
-            "A top_k of 0 counts as no top_k, because 0 is false in a condition; it must raise a "
-            "ValueError."
-        ),
-        question="Is `if top_k` true for the number 0?",
+        explanation="A top_k of 0 is treated like None; it must raise a ValueError.",
+        question="What does your code do with a top_k of 0?",
     ),
     Misconception(
         id="refuses_a_top_k_of_all_logits",

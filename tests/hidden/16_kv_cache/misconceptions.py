@@ -419,7 +419,7 @@ MISCONCEPTIONS = (
             "token grows with the length of the text."
         ),
         title="All tokens are projected again in each step",
-        question="Which tokens does your code pass to attend_with_cache in the tenth step?",
+        question="Which tokens does your code project in the tenth step?",
     ),
     Misconception(
         id="gives_old_tokens_again",

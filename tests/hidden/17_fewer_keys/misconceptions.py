@@ -472,7 +472,7 @@ MISCONCEPTIONS = (
             "With a window of 1 the whole cache is kept, as with a slice that starts at -0; the "
             "cache must be empty."
         ),
-        question="What is keys[:, :, -n:] for n = 0?",
+        question="How many tokens does your cache keep with a window of 1?",
     ),
     Misconception(
         id="keeps_the_oldest",
@@ -1214,7 +1214,7 @@ MISCONCEPTIONS = (
             "With a window of 1 the whole cache is kept, as with a slice that starts at -0; the "
             "cache must be empty."
         ),
-        question="What is keys[:, :, -n:] for n = 0?",
+        question="How many tokens does your cache keep with a window of 1?",
     ),
     Misconception(
         id="keeps_the_oldest_tokens",

@@ -208,8 +208,8 @@ MISCONCEPTIONS = (
                 return maximum, torch.exp(scores - maximum).sum()
         """,
         explanation=(
-            "The numbers are right, but the code does not use tiles: it needs all scores at the "
-            "same time."
+            "A step works on all scores at the same time; it must work on a tile. The numbers are "
+            "right."
         ),
         question="What could you compute if only one tile of scores were in memory?",
     ),
@@ -238,7 +238,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The caller's scores are changed: a slice shares its memory with the whole tensor."
+            "The caller's scores are changed in place; a slice of them shares their memory."
         ),
         question=(
             "Which of your lines changes its argument, and which code still needs the old numbers?"
@@ -900,8 +900,8 @@ MISCONCEPTIONS = (
                 return context / total
         """,
         explanation=(
-            "The matrix of all scores is computed first and then split into tiles: the numbers "
-            "are right, but no memory is saved."
+            "All scores of all queries are in memory at once: the numbers are right, but no memory "
+            "is saved."
         ),
         question="Which scores does one step need, and which ones does your code hold in memory?",
     ),
@@ -922,8 +922,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The mask of all queries and all keys is built, and each tile takes its part: the mask "
-            "is as large as the matrix of scores would be."
+            "The mask of all queries and all keys is in memory at once: it is as large as the "
+            "matrix of scores would be."
         ),
         question="Which numbers of a tile do you need to build only its part of the mask?",
     ),

@@ -299,8 +299,8 @@ MISCONCEPTIONS = (
         when=("no calls append | sets decoder",),
         swaps=(("self.decoder = nn.ModuleList()", "self.decoder = []"),),
         explanation=(
-            "The blocks of the decoder are in a Python list, so torch finds none of their "
-            "parameters, and nothing trains them."
+            "The blocks of the decoder are not registered, for example because they are in a plain "
+            "list: torch does not find their parameters, so they are not trained."
         ),
         question="Which names of the decoder does named_parameters list?",
     ),
@@ -322,7 +322,7 @@ MISCONCEPTIONS = (
             "The smoothing is spread over the other tokens; smoothing / V must go to every token, "
             "the target included."
         ),
-        question="Which probability has the target if smoothing is 1?",
+        question="Which probability does the target have if smoothing is 1?",
     ),
     Misconception(
         id="leaves_the_target_all_of_its_own",

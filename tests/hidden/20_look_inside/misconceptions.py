@@ -261,7 +261,10 @@ MISCONCEPTIONS = (
             "copy."
         ),
         title="The pattern marks the earlier copy of the token",
-        question="The letter c comes again. What does the model have to read, the earlier c?",
+        question=(
+            "The letter c comes again. Which letter must the model read: the earlier c, or the one "
+            "after it?"
+        ),
     ),
     Misconception(
         id="marks_the_token_before_the_copy",
@@ -462,7 +465,7 @@ MISCONCEPTIONS = (
         exercise="head_contributions",
         swaps=(("return heads @ columns", "return (heads @ columns).sum(dim=1)"),),
         explanation="The contributions of the heads are added up; each head needs its own.",
-        question="How many axes has the result, and what does each of them count?",
+        question="How many axes does the result have, and what does each of them count?",
     ),
     Misconception(
         id="gives_all_heads_the_first_columns",
@@ -488,7 +491,7 @@ MISCONCEPTIONS = (
         exercise="logit_attribution",
         swaps=(("torch.sqrt(variance + eps)", "(variance + eps)"),),
         explanation="The parts are divided by the variance; they must be divided by its root.",
-        question="Which spread has a stream after the norm?",
+        question="Which spread does a stream have after the norm?",
     ),
     Misconception(
         id="forgets_the_scale",

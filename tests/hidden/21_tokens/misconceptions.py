@@ -200,7 +200,7 @@ MISCONCEPTIONS = (
             "In a run of equal ids, every second pair is left out, but pairs that overlap count, "
             "too."
         ),
-        question="How many pairs has a list of three equal ids?",
+        question="How many pairs does a list of three equal ids have?",
     ),
     Misconception(
         id="pairs_without_order",
@@ -217,7 +217,7 @@ MISCONCEPTIONS = (
         explanation=(
             "Every second pair of neighbours is left out, but pairs that overlap count, too."
         ),
-        question="How many pairs of neighbours has a list of four ids?",
+        question="How many pairs of neighbours does a list of four ids have?",
     ),
     # merge
     Misconception(
@@ -300,7 +300,7 @@ MISCONCEPTIONS = (
         swaps=(("list(word.encode())", "list(map(ord, word))"),),
         explanation=CHARACTERS,
         title="The characters' numbers are used",
-        question="How many bytes has é, and how many numbers does your piece have for it?",
+        question="How many bytes does é have, and how many numbers does your piece have for it?",
         when=("calls ord | reads ord",),
     ),
     Misconception(
@@ -323,7 +323,7 @@ MISCONCEPTIONS = (
         swaps=((BYTES, "piece = list(map(ord, word))"),),
         explanation=CHARACTERS,
         title="The characters' numbers are used",
-        question="How many bytes has é, and how many numbers does your piece have for it?",
+        question="How many bytes does é have, and how many numbers does your piece have for it?",
         when=("calls ord | reads ord",),
     ),
     Misconception(
@@ -474,7 +474,7 @@ MISCONCEPTIONS = (
         exercise="bits_per_byte",
         swaps=((" / math.log(2)", ""),),
         explanation="The result is in nats; it must be in bits, and a bit is ln 2 nats.",
-        question="How many nats has a bit?",
+        question="How many nats are in a bit?",
         when=("no calls log", "no calls log2"),
     ),
     Misconception(
