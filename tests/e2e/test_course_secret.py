@@ -26,6 +26,7 @@ def test_two_secrets_give_different_inputs(course: Course, monkeypatch: pytest.M
     assert all(answers[0][name] != answers[1][name] for name in answers[0])
 
 
+@pytest.mark.slow
 def test_two_secrets_give_the_same_grades(
     course: Course, fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
 ):

@@ -174,14 +174,18 @@ def test_every_failure_has_a_message(batch, attack):
 
 def test_honest_students_have_full_marks(whole_batch):
     """Honest submissions between hostile ones get full marks."""
-    scores = {
-        name: (result.score, result.max_score)
-        for name, result in whole_batch.results.items()
-        if name.startswith("honest")
-    }
+    results = whole_batch.results
+    honest = [result for name, result in results.items() if name.startswith("honest")]
+    lost = [
+        (result.student, check.name, check.message)
+        for result in honest
+        for check in checks_of(result)
+        if check.outcome is not Outcome.PASSED
+    ]
 
-    assert len(scores) > (len(whole_batch.results) - len(scores)) // HONEST_EVERY
-    assert {score == most for score, most in scores.values()} == {True}, scores
+    assert lost == []
+    assert len(honest) > (len(results) - len(honest)) // HONEST_EVERY
+    assert all(result.score == result.max_score for result in honest)
 
 
 def test_nothing_outside_has_changed(whole_batch):

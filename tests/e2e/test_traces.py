@@ -20,12 +20,15 @@ from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
 from autograder.sandbox.tensors import decode
 
-pytestmark = pytest.mark.skipif(
-    detect_capabilities().level != "full"
-    or os.geteuid() != 0
-    or namespaces.access_times() != "unchanged",
-    reason="needs root, which may mount a file system that records access times",
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        detect_capabilities().level != "full"
+        or os.geteuid() != 0
+        or namespaces.access_times() != "unchanged",
+        reason="needs root, which may mount a file system that records access times",
+    ),
+]
 
 PROGRAM = '''
 import json, os, threading, torch
@@ -122,7 +125,6 @@ def look():
 """
 
 
-@pytest.mark.slow
 def test_files_that_are_in_memory_carry_no_bit():
     """Once all files are in memory, a worker can't see which of them an earlier one has read."""
     for path in sorted(Path(torch.__path__[0]).glob("include/ATen/ops/*.h"))[:64]:
