@@ -108,7 +108,7 @@ def side_by_side(*figures: Any) -> None:
     """Show *figures* side by side if the page is wide enough, otherwise below each other."""
     from IPython.display import display  # noqa: PLC0415  # in notebooks only
 
-    titles = [axis.get_title() or "a plot" for figure in figures for axis in figure.axes[:1]]
+    titles = [figure.axes[0].get_title().replace("\n", " ") or "a plot" for figure in figures]
     display(Panels(figures, titles))  # type: ignore[no-untyped-call]
 
 

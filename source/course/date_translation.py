@@ -40,17 +40,22 @@ RARE = frozenset(
     {(1, 31), (2, 14), (3, 8), (5, 23), (7, 4), (8, 19), (9, 9), (11, 27), (12, 1)},
 )
 ONE_IN = 10  # of the other days, so many are held out
+EVERY = 20  # steps between two points of a curve
 ALL_FORMS = tuple(range(len(FORMS)))
 Pairs = list[tuple[str, str]]
 
 
 @dataclass
 class Trained:
-    """A trained *model*, its *losses* in each step, and whether sources are *backwards*."""
+    """A trained *model*, its *losses* in each step, and whether sources are *backwards*.
+
+    *curves* are steps, with the loss of each one's batch and that of held-out dates before it.
+    """
 
     model: nn.Module
     losses: list[float] = field(default_factory=list)
     backwards: bool = False
+    curves: tuple[list[float], ...] = field(default_factory=lambda: ([], [], []))
 
 
 def written(date: dt.date, form: int) -> str:
@@ -199,20 +204,30 @@ def train(
     """
     rng, found = drawing(seed), Trained(new_model(parts, seed), backwards=backwards)
     WITHOUT[without](found.model)
+    held_out = draw(drawing(99), 64, is_held_out, forms)
     optimizer = torch.optim.Adam(found.model.parameters(), betas=(0.9, 0.98))
     for step in range(1, steps + 1):
         for group in optimizer.param_groups:
             group["lr"] = 0.008 * min(1, step / 50) * (1 - 0.9 * step / steps)
-        pairs = draw(rng, 64, forms=forms)
-        source, mask = sources(parts, [text for text, _ in pairs], backwards=backwards)
-        inputs, wanted = forced(parts, pairs)
-        logits = found.model(source, inputs, mask)
-        cost = parts.smoothed_cross_entropy(logits, wanted, smoothing, PADDING)
+        cost = loss_of(parts, found, draw(rng, 64, forms=forms), smoothing)
+        if step in {1, steps} or step % EVERY == 0:
+            with torch.inference_mode():
+                held = loss_of(parts, found, held_out, smoothing)
+            for kept, one in zip(found.curves, (step, cost.item(), held.item()), strict=True):
+                kept.append(one)
         optimizer.zero_grad()
         cost.backward()
         optimizer.step()
         found.losses.append(cost.item())
     return found
+
+
+def loss_of(parts: Any, trained: Trained, pairs: Pairs, smoothing: float) -> Tensor:
+    """Return the learner's smoothed loss of the model's predictions for *pairs*."""
+    source, mask = sources(parts, [text for text, _ in pairs], backwards=trained.backwards)
+    inputs, wanted = forced(parts, pairs)
+    logits = trained.model(source, inputs, mask)
+    return parts.smoothed_cross_entropy(logits, wanted, smoothing, PADDING)
 
 
 def forced(parts: Any, pairs: Pairs) -> tuple[Tensor, Tensor]:
