@@ -251,6 +251,43 @@ def stage_19(sheet: Sheet) -> None:
         sheet.arrow((365 + 60 * place, 60), (365 + 60 * place, 42))
 
 
+def stage_20(sheet: Sheet) -> None:
+    """Head 0 tells each token what came before it; head 1 finds the token after an earlier c."""
+    for column, letter in enumerate("cjaoc"):
+        x = 20 + 92 * column
+        sheet.box(x, 160, 66, 32, letter, fill=DEEP if letter == "c" else PALE)
+        mark = f"after {'cjao'[column - 1]}" if column else ""
+        sheet.box(x, 82, 66, 32, mark, fill=BLUE if column in {1, 4} else PALE)
+        sheet.arrow((x + 33, 160), (x + 33, 116))
+        if column:
+            sheet.arrow((x - 59, 160), (x + 20, 116), dashed=True)
+    sheet.arrow((421, 82), (421, 44), (145, 44), (145, 80))
+    sheet.arrow((454, 98), (524, 98))
+    sheet.box(526, 82, 50, 32, "j", fill="white")
+    sheet.words(283, 34, "head 1: which token comes after c?")
+    sheet.words(464, 144, "head 0: dashed", at="start")
+    sheet.words(551, 74, "answer")
+
+
+def stage_21(sheet: Sheet) -> None:
+    """The most frequent pair becomes one token, again and again: the text gets shorter."""
+    fills = {"lo": BLUE, "low": DEEP}
+    rows = (
+        (("l", "o", "w", "space", "l", "o", "w", "e", "r"), "9 bytes"),
+        (("lo", "w", "space", "lo", "w", "e", "r"), "l + o: 7 tokens"),
+        (("low", "space", "low", "e", "r"), "lo + w: 5 tokens"),
+    )
+    for row, (tokens, meaning) in enumerate(rows):
+        x, y = 10, 12 + 62 * row
+        for piece in tokens:
+            width = 46 * (1 if piece == "space" else len(piece))
+            sheet.box(x, y, width, 34, piece, fill=fills.get(piece, PALE))
+            x += width
+        sheet.words(440, y + 22, meaning, at="start")
+        if row:
+            sheet.arrow((217, y - 26), (217, y - 2))
+
+
 DRAWINGS = {
     stage_01: (640, 210),
     stage_02: (500, 204),
@@ -267,6 +304,8 @@ DRAWINGS = {
     stage_17: (500, 190),
     stage_18: (640, 184),
     stage_19: (594, 194),
+    stage_20: (590, 204),
+    stage_21: (560, 182),
 }
 
 

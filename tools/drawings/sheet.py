@@ -6,7 +6,7 @@ without colours.
 
 from html import escape
 
-INK, PALE, BLUE, DEEP = "#222222", "#eef1f8", "#b9c8ee", "#4a66b8"
+INK, PALE, BLUE, DEEP = "#222", "#eef1f8", "#b9c8ee", "#4a66b8"
 SIZE = 14  # of letters, in pixels
 HEAD = 6  # pixels from the tip of an arrow to its ends
 
@@ -44,9 +44,9 @@ class Sheet:
         self, x: float, y: float, words: str, *, at: str = "middle", colour: str = INK
     ) -> None:
         """Write *words*; *at* says whether x is their ``start``, ``middle`` or ``end``."""
-        self._parts.append(
-            f'<text x="{x:g}" y="{y:g}" text-anchor="{at}" fill="{colour}">{escape(words)}</text>'
-        )
+        style = f' text-anchor="{at}"' if at != "middle" else ""
+        style += f' fill="{colour}"' if colour != INK else ""
+        self._parts.append(f'<text x="{x:g}" y="{y:g}"{style}>{escape(words)}</text>')
 
     def line(self, *points: tuple[float, float], wide: float = 1.5, dashed: bool = False) -> None:
         """Draw a line through *points*."""
@@ -80,7 +80,8 @@ class Sheet:
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" {size} '
             f'viewBox="0 0 {self.width} {self.height}" font-family="sans-serif" '
-            f'font-size="{SIZE}">\n<title>{escape(self.title)}</title>\n'
+            f'font-size="{SIZE}" text-anchor="middle" fill="{INK}">\n'
+            f"<title>{escape(self.title)}</title>\n"
             '<rect width="100%" height="100%" fill="white"/>\n'
             + "\n".join(self._parts)
             + "\n</svg>\n"
