@@ -1,15 +1,24 @@
 """Compares answers, and decides whether they contain enough numbers to rule out chance."""
 
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from autograder.diagnosis.observation import Observation, does_not_end, ended_alike, step_agreement
+from autograder.diagnosis.observation import (
+    Failure,
+    Observation,
+    does_not_end,
+    ended_alike,
+    status_of,
+    step_agreement,
+)
 from autograder.diagnosis.rounded_values import canonical
-from autograder.sandbox.faults import NoGradients, Raised
+from autograder.results import Status
+from autograder.sandbox.faults import Fault, NoGradients, Raised
+from autograder.suite.checks import Layer, WrongAnswer, layer_of
 from autograder.suite.in_process import COMPUTED
 from autograder.suite.noise import APART, Agreement, scale_of, varies
 
@@ -26,13 +35,6 @@ class Sample(NamedTuple):
     shape: tuple[Any, ...]
     numbers: tuple[float, ...]
     scale: float = 1.0
-
-
-class Form(NamedTuple):
-    """The shape of a tensor, and for each entry whether it is NaN; *nan* is empty without NaN."""
-
-    shape: tuple[int, ...]
-    nan: bytes
 
 
 class Sought(NamedTuple):
@@ -148,32 +150,6 @@ def same_answers(seen: Observation, solved: Observation) -> bool:
     )
 
 
-def form_of(answer: Any) -> Any:
-    """Return the form of *answer* (types, shapes and places of NaN) as a hashable value."""
-    match answer:
-        case Tensor():
-            nan = answer.detach().isnan()
-            return Form(tuple(answer.shape), nan.numpy().tobytes() if nan.any() else b"")
-        case dict():
-            return tuple((key, form_of(answer[key])) for key in in_order(answer))
-    return None if answer is None else type(answer)
-
-
-def has_form(answer: Any, form: Any) -> bool:
-    """Whether *answer* has *form*; it may have fewer NaN, but no NaN in other places."""
-    mine = form_of(answer)
-    match mine, form:
-        case Form(), Form():
-            left = int.from_bytes(mine.nan) & ~int.from_bytes(form.nan)
-            return mine.shape == form.shape and not left
-        case (Form(), tuple()) | (tuple(), Form()):  # a tensor, and parameters by name
-            return False
-        case tuple(), tuple():
-            wanted = dict(form)
-            return all(has_form(answer[key], wanted[key]) for key in answer.keys() & wanted.keys())
-    return None in (mine, form) or mine == form  # a missing gradient has no form
-
-
 def entries(answer: Any) -> int:
     """Count the numbers of *answer*."""
     return answer.numel() if isinstance(answer, Tensor) else 1
@@ -200,3 +176,40 @@ def is_specific(error: BaseException | None) -> bool:
 def same_end(left: BaseException | None, right: BaseException | None) -> bool:
     """Whether two runs ended in the same way; two refusals may have different texts."""
     return ended_alike(left, right) or (refuses(left) and refuses(right))
+
+
+class FailedCheck(NamedTuple):
+    """A check that the code failed, and how it failed.
+
+    *wrong* is true if an answer was wrong, and not only the functions that the code uses. *tells*
+    is true if the answer has enough numbers to name a mistake. *fault* is true if a request was not
+    answered. *raised* is true if the code raised an exception or did not end. Such an end may be
+    *specific* or the code's own refusal (*refuses*). *accepts* is true if the code must refuse.
+    """
+
+    name: str
+    layer: Layer | None
+    wrong: bool
+    tells: bool
+    fault: bool = False
+    raised: bool = False
+    specific: bool = False
+    refuses: bool = False
+    accepts: bool = False
+
+    @classmethod
+    def of(cls, failure: Failure, is_right: Callable[[Failure], bool]) -> "FailedCheck":
+        """Describe a failure; *is_right* tells whether all its answers equal the solution's."""
+        seen, layer = failure.observation, layer_of(failure.item)
+        is_wrong = isinstance(seen.error, WrongAnswer) and bool(seen.answers)
+        return cls(
+            failure.item.name,
+            layer,
+            wrong=is_wrong and not (layer is Layer.FORBIDDEN and is_right(failure)),
+            tells=last_tells(seen),
+            fault=isinstance(seen.error, Fault),
+            raised=is_raised(seen.error),
+            specific=is_specific(seen.error),
+            refuses=refuses(seen.error),
+            accepts=status_of(seen.error) == Status.NOT_REFUSED,
+        )

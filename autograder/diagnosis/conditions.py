@@ -40,6 +40,7 @@ BY_HAND: Final[Mapping[str, frozenset[str]]] = {
     "minimum": frozenset({"takes a minimum", "compares"}),
 }
 LONGEST_FIRST: Final = sorted(ABOUT, key=len, reverse=True)
+QUOTIENTS: Final = frozenset({"div", "div_", "divide", "true_divide", "reciprocal"})
 # Conditions without a name; the operations of ``WrittenCode`` are further ones.
 FACTS: Final[Mapping[str, Callable[[WrittenCode], bool]]] = {
     "changes tensors in place": lambda code: code.changes_in_place,
@@ -53,6 +54,9 @@ FACTS: Final[Mapping[str, Callable[[WrittenCode], bool]]] = {
         getattr(one.value, "value", one.value) is not None for one in code.of(ast.Return)
     ),
     "runs along another axis": lambda code: code.runs_along_another_axis,
+    "writes a quotient": lambda code: any(
+        isinstance(one, ast.Div) or name_of(one) in QUOTIENTS for one in code.nodes
+    ),
     "loses an axis": lambda code: any(map(loses_axis, code.nodes)),
     "leaves loops early": lambda code: code.leaves_loops_early,
     "skips iterations": lambda code: code.skips_iterations,

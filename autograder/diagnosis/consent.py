@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable, Collection
 from typing import Final, NamedTuple
 
-from autograder.diagnosis.conditions import broken_in
+from autograder.diagnosis.conditions import NO, broken_in
 from autograder.diagnosis.contract import Contract, has_words
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import Submitted
-from autograder.diagnosis.student_code import StudentCode
+from autograder.diagnosis.student_code import StudentCode, WrittenCode
 from autograder.results import WRITTEN_OUT, title_of
 
 NAME: Final = re.compile(r"`(\w+)`")
@@ -32,12 +32,17 @@ class Consent(NamedTuple):
         """Return the consent of the source of *submission*."""
         return cls(submission.code, submission.exercise, contract, submission.right)
 
+    @property
+    def written(self) -> WrittenCode:
+        """The source of the exercise."""
+        return self.code.written(self.exercise)
+
     def refusal(self, mistake: Mistake, *, strict: bool = False) -> str:
         """Return what the source or the stub lacks for the sentence about *mistake*, or "".
 
         If not *strict*, its other sentence is enough.
         """
-        code = self.code.written(self.exercise)
+        code = self.written
         if not (mistake.written or self._sentence(mistake)):
             return "the quantity in the sentence"
         if not self.is_elsewhere(mistake):
@@ -56,13 +61,17 @@ class Consent(NamedTuple):
     def _is_copied(self, mistake: Mistake) -> bool:
         """Whether the source may contain the steps of the exercise from which *mistake* is known.
 
-        A function that is called has the mistake itself, or it does not. Of a right class, the
-        source may use the layers only. A function that gets a module has no copy of its steps.
+        What is called has the mistake itself, unless it is right: then the source may take the
+        same steps besides, of which a missing one shows nothing. A function that gets a module has
+        no copy of its steps.
         """
-        is_class = "" not in self.contract(mistake.exercise).signatures
-        if mistake.exercise not in self.code.written(self.exercise).calls:
-            return not is_class or "" not in self.contract(self.exercise).signatures
-        return mistake.exercise in self.right and is_class
+        if mistake.exercise in self.written.calls:
+            shown = any(not one.startswith(NO) for one in mistake.when or mistake.steps)
+            return mistake.exercise in self.right and (shown or self._is_class(mistake.exercise))
+        return self._is_class(self.exercise) or not self._is_class(mistake.exercise)
+
+    def _is_class(self, exercise: str) -> bool:
+        return "" not in self.contract(exercise).signatures
 
     def _sentence(self, mistake: Mistake) -> str:
         """Return the sentence without quantities that the exercise does not have, or ""."""
@@ -72,7 +81,7 @@ class Consent(NamedTuple):
     def worded(self, mistake: Mistake) -> Mistake:
         """Return *mistake* in the words of the exercise, and with its place if it is a copy."""
         said = mistake.explanation if mistake.written else self._sentence(mistake)
-        if mistake.otherwise and broken_in(self.code.written(self.exercise), mistake.when):
+        if mistake.otherwise and broken_in(self.written, mistake.when):
             said, mistake = mistake.otherwise, mistake._replace(when=())
         if said != mistake.explanation:
             usual = mistake.group.endswith(mistake.explanation)
@@ -81,5 +90,7 @@ class Consent(NamedTuple):
         mistake = mistake.within_checks()
         if not self.is_elsewhere(mistake):
             return mistake
+        if mistake.exercise in self.written.calls and not self._is_class(mistake.exercise):
+            return mistake  # its steps are taken besides
         where = f"{WRITTEN_OUT}`{mistake.exercise}` are written out in `{self.exercise}`.)"
         return mistake._replace(explanation=f"{mistake.explanation}{where}")

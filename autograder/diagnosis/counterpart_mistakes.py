@@ -19,7 +19,6 @@ from autograder.diagnosis.mistakes.rewriting import (
     put,
     site_of,
 )
-from autograder.diagnosis.naming import EFFECT
 from autograder.diagnosis.student_code import name_of
 from autograder.diagnosis.vocabulary import PROJECTIONS, role_of
 
@@ -121,7 +120,7 @@ def terms(scope: Scope) -> Iterator[Rewrite]:
     for site in scope.of(ast.UnaryOp):
         if isinstance(site.node.op, ast.USub) and isinstance(site.holder, ast.Assign):
             term = put(site, "TERM", TERM=site.node.operand)
-            yield mistake("wrong_operation.sign", term, f"{EFFECT} sign")
+            yield mistake("wrong_operation.sign", term, "sign")
     for site in scope.of(ast.BinOp):
         for term, rest in ((site.node.left, "RIGHT"), (site.node.right, "LEFT")):
             is_layer = isinstance(term, ast.Call) and _is_own(term.func)
@@ -244,7 +243,7 @@ def results(scope: Scope) -> Iterator[Rewrite]:
     """One of several results with another dtype, or a result with the opposite sign."""
     for site in scope.results:
         if any(isinstance(one.node.op, ast.USub) for one in scope.of(ast.UnaryOp)):
-            yield mistake("wrong_return.sign", put(site, "-(OLD)"), f"{EFFECT} sign of all")
+            yield mistake("wrong_return.sign", put(site, "-(OLD)"), "sign of all")
         parts = len(site.node.elts) if isinstance(site.node, ast.Tuple) else 0
         for index, dtype in product(range(parts), DTYPES):
             edit = put(site_of(site, site.node.elts, index), f"OLD.to(torch.{dtype})")

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from autograder.course import Stage
 from autograder.diagnosis import misconceptions, patterns
-from autograder.diagnosis.answers import refuses, same_answers, sought
+from autograder.diagnosis.answers import FailedCheck, refuses, same_answers, sought
 from autograder.diagnosis.consent import Consent
 from autograder.diagnosis.contract import Contract
 from autograder.diagnosis.exceptions import explain_exception, explain_missing
@@ -38,14 +38,13 @@ from autograder.diagnosis.ranking import (
     CheckEnd,
     Evidence,
     Explanation,
-    FailedCheck,
     Key,
     Ranking,
 )
 from autograder.results import TOGETHER, Diagnosis
 from autograder.sandbox.faults import Fault
 from autograder.sandbox.transcript import Exchange
-from autograder.suite.checks import Layer, WrongAnswer, layer_of
+from autograder.suite.checks import WrongAnswer
 from autograder.suite.in_process import LocalChannel, RecordingChannel
 from autograder.suite.noise import Agreement
 from autograder.suite.student_proxy import RemoteModule
@@ -125,8 +124,10 @@ class LiveSource:
             evidence = LiveEvidence(self, submission, neighbours)
             ranking = Ranking(evidence, Consent.of(submission, self.contract))
             if neighbours and ranking.is_complete(ranking.candidate(())):
-                continue  # the neighbours explain everything
+                evidence.alone = self.programs(exercise)  # the neighbours hide what else is wrong
             found = ranking.by_one() if neighbours else ranking.explanation(complete=complete)
+            if evidence.alone and found.is_open:
+                found = Explanation({})
             self.tried.update(evidence.tried(one) for one in ranking.checked.values() if one.key)
             if found.diagnoses:
                 break
@@ -188,8 +189,11 @@ class LiveEvidence(Evidence):
     """The results of the wrong programs in the checks of one submission.
 
     In all of them, the exercises *wrong* are wrong, too. They fail checks that the code passes with
-    right neighbours, so these do not count as passed.
+    right neighbours, so these do not count as passed. A mistake must also fail the checks in the
+    programs *alone*, if there are any.
     """
+
+    alone: Programs | None = None
 
     def __init__(self, source: LiveSource, submission: Submitted, wrong: Wrong = ()) -> None:
         self.exercise, failures, passed, *_ = submission
@@ -230,6 +234,9 @@ class LiveEvidence(Evidence):
 
     def match(self, key: Key, check: FailedCheck) -> Match:
         """Run *check* on the program, and compare the result with that of the code."""
+        item = self._items[check.name]
+        if self.alone and self.alone.run(key, item, self.source.run).passes:
+            return Match.NO
         replayed = self._run(key, check.name)
         seen = self._failures[check.name].observation
         if not replayed.decided:
@@ -267,10 +274,6 @@ class LiveEvidence(Evidence):
     def solved_check(self, check: str) -> SolvedCheck:
         """Return the requests of *check*."""
         return self.source.solved_check(self._items[check])
-
-    def layer(self, check: str) -> Layer | None:
-        """Return the layer of *check*."""
-        return layer_of(self._items[check])
 
     def tried(self, found: Candidate) -> Tried:
         """Return a description of how far a program explains the failed checks."""

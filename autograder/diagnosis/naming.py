@@ -16,6 +16,7 @@ from autograder.diagnosis.mistakes.kinds import (
     UNLIKELY,
     Wording,
     conditions_at,
+    marks_at,
     otherwise_at,
     plain_at,
 )
@@ -23,7 +24,6 @@ from autograder.diagnosis.vocabulary import alternatives
 from autograder.results import FIRST, SECOND, SEVERAL, TOGETHER, Diagnosis, title_of
 
 MAX_NAMED = 3  # mistakes in one sentence; more would not help
-EFFECT: Final = "effect"  # begins the group of an effect of many mistakes, which is named alone
 IN_CHECKS: Final = "In the checks, "
 IN_SOME_CHECKS: Final = "In some of the checks, "
 ABSENCE: Final = re.compile(r"[^,:;]*\b(?:no effect|nothing|never)\b", re.IGNORECASE)
@@ -39,7 +39,8 @@ class Mistake(NamedTuple):
     source fulfills those in *seen*, the mistake needs no other evidence. In an exercise that uses
     *exercise*, the source must contain all operations in *steps*. *plain* is the sentence for
     exercises without the quantities in *explanation*, and *otherwise* that about a source that does
-    not fulfill *when*.
+    not fulfill *when*. If it is *in_all*, it must explain every wrong answer. An
+    *effect* of many mistakes is named alone.
     """
 
     id: str
@@ -54,6 +55,8 @@ class Mistake(NamedTuple):
     steps: tuple[str, ...] = ()
     plain: str = ""
     otherwise: str = ""
+    in_all: bool = False
+    effect: bool = False
 
     @classmethod
     def written_as(cls, name: str, texts: MistakeText, exercise: str) -> "Mistake":
@@ -73,7 +76,9 @@ class Mistake(NamedTuple):
         made = cls(key.partition(".")[0], *wording, title_of(wording.explanation), group)
         when, plain = conditions_at(key, words), plain_at(key)
         otherwise = otherwise_at(key, words)
-        return made._replace(exercise=exercise, when=when, plain=plain, otherwise=otherwise)
+        made = made._replace(exercise=exercise, when=when, plain=plain, otherwise=otherwise)
+        in_all, effect = marks_at(key)
+        return made._replace(in_all=in_all, effect=effect)
 
     @property
     def is_in_source(self) -> bool:
@@ -116,7 +121,7 @@ def one_of_each_group(found: Iterable[Mistake]) -> list[Mistake]:
 def name_alike(found: Iterable[Mistake]) -> Diagnosis | None:
     """Name one mistake, several with the same answers, or the kind that many share."""
     mistakes = one_of_each_group(found)
-    mistakes = [one for one in mistakes if one.group.startswith(EFFECT)] or mistakes
+    mistakes = [one for one in mistakes if one.effect] or mistakes
     names = list(dict.fromkeys(mistake.id for mistake in mistakes))
     more = False
     if len(mistakes) > MAX_NAMED:
@@ -145,6 +150,28 @@ def name_same_error(found: Sequence[Mistake], *, refused: bool) -> Diagnosis | N
         likely = [mistake for mistake in found if mistake.id not in UNLIKELY]
     single = one_of_each_group(likely or found)
     return name_alike(single) if len(single) == 1 else None
+
+
+def sides_of(pairs: Iterable[tuple[int, ...]], written: Collection[int]) -> list[list[int]]:
+    """List, for both mistakes of a pair, those that replace each other, the *written* ones if any.
+
+    Mistakes with the same partner replace each other. None are returned if other pairs are as good.
+    """
+
+    def count(pair: Iterable[int]) -> int:
+        return len({*pair} & {*written})
+
+    best, *rest = sorted(pairs, key=count, reverse=True) or [()]
+    side = dict(zip(best, (0, 1), strict=False))
+    while more := [pair for pair in rest if not side.keys().isdisjoint(pair)]:
+        rest = [pair for pair in rest if pair not in more]
+        for one, other in (way for pair in more for way in (pair, pair[::-1]) if way[0] in side):
+            if side.setdefault(other, 1 - side[one]) == side[one]:
+                return []
+    if not side or any(count(pair) == count(best) for pair in rest):
+        return []
+    found = [[number for number in side if side[number] == which] for which in (0, 1)]
+    return [[one for one in some if one in written] or some for some in found]
 
 
 def name_each(

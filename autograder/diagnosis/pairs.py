@@ -1,8 +1,9 @@
 """Finds two mistakes that together explain failures that no single mistake explains.
 
-Each mistake of a pair passes the checks that the code passed, and the source admits its sentence.
-The number of pairs is limited. Two orders take turns: pairs whose changes add up to nearly what
-the code changed come first, and so do pairs of likely kinds.
+The source admits the sentences of both, and the pair passes the checks that the code passed. The
+number of pairs is limited. Three orders take turns: pairs whose changes of the answers add up to
+nearly those of the code come first, and so do pairs whose changes of the source do, and pairs of
+likely kinds.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,19 +14,15 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from autograder.diagnosis.answers import MIN_ENTRIES, form_of, has_form, in_order, same_answers
+from autograder.diagnosis.answers import MIN_ENTRIES, FailedCheck, in_order, same_answers
 from autograder.diagnosis.observation import Observation
-from autograder.diagnosis.programs import ALL, Programs, SolvedCheck
-from autograder.diagnosis.ranking import MAX_SCREENS, Candidate, CheckEnd, FailedCheck, Key, Ranking
-from autograder.suite.checks import Layer
+from autograder.diagnosis.programs import Programs, SolvedCheck
+from autograder.diagnosis.ranking import MAX_SCREENS, Candidate, Key, Ranking
+from autograder.diagnosis.source_words import more, words_of
 from autograder.suite.noise import APART, Agreement
 
-MAX_PAIRS = 150  # tried for one submission, half of them in each order
-MAX_WIDE = 5  # failed checks in which a mistake may have an effect, in the wider search
-MAX_SIEVES = 2  # passed checks in which both mistakes of a pair must give right answers
-EXACT = {Layer.PARAMETERS, Layer.DOCUMENTED, Layer.PROBE}  # layers in which only right numbers pass
-# Verbs that show no result. A check of parameters may ask for results only to compare them.
-STATE = frozenset({"parameters", "shapes", "buffers", "state", "draw"})
+MAX_PAIRS = 300  # tried for one submission, a third of them in each order
+MAX_WIDE = 5  # failed checks in which a mistake may have an effect
 NEARLY, LEAST = 0.75, 3  # share and number of wrong answers that make two mistakes certain enough
 MAX_NUMBERS = 1000  # of an answer, which show how two changes add up
 
@@ -33,20 +30,11 @@ MAX_NUMBERS = 1000  # of an answer, which show how two changes add up
 class PairEvidence(Protocol):
     """The results of programs and of a submission that the search for pairs needs."""
 
-    @property
-    def passed(self) -> Sequence[str]: ...  # noqa: D102  # the docstring of the class describes it
-
     def seen(self, check: FailedCheck) -> Observation:
         """Return the observation of the submission."""
 
     def solved_check(self, check: str) -> SolvedCheck:
         """Return the requests of a check."""
-
-    def layer(self, check: str) -> Layer | None:
-        """Return the layer of a check."""
-
-    def end(self, key: Key, check: str) -> CheckEnd:
-        """Return how a program ends a check."""
 
     def shows(self, key: Key, check: FailedCheck) -> Agreement:
         """Compare a program's answers with the submission's."""
@@ -59,7 +47,7 @@ class Half(NamedTuple):
     """Programs, by their *numbers*, that may be half of a pair and have the same answers.
 
     *changed* are the screens in which they change an answer, and *change* is what they add to the
-    numbers of the first one.
+    numbers of the answers in the first one.
     """
 
     numbers: list[int]
@@ -77,118 +65,60 @@ class PairSearch:
         self._screens = ranking.wrong[:MAX_SCREENS]
 
     def find(self) -> list[Candidate]:
-        """Return the pairs of mistakes that explain every wrong answer, else nearly every one.
-
-        If there are none in which each mistake has an effect alone where a single one explains
-        nothing, the search is wider.
-        """
+        """Return the pairs of mistakes that explain every wrong answer, else nearly every one."""
         telling = [check for check in self._ranking.wrong if self._tells(check)]
-        needed = self._least_explained()
-        if not telling or (needed and not self._tells(needed)):
+        telling.sort(key=self._asks_gradients)  # which take as long as all other requests
+        if not telling:
             return []
-        alone = self._alone()
-        needed = needed or self._unexplained_by(alone, self._ranking.wrong[MAX_SCREENS:])
-        first = needed or self._ranking.wrong[0]
-        if not self._tells(first):
-            return []
-        if found := self._among(self._halves(first, alone, needed), first, alone):
-            return found
-        first = (alone and self._unexplained_by(alone, telling)) or first
-        return self._among(self._halves(first), first, alone)
-
-    def _among(
-        self, halves: Sequence[Half], first: FailedCheck, alone: frozenset[int]
-    ) -> list[Candidate]:
-        """Return the pairs of *halves* that explain every wrong answer, else nearly every one."""
+        shows, alone = self._evidence.shows, self._alone(telling[:MAX_SCREENS])
+        apart = (check for check in telling if not any(shows((one,), check) for one in alone))
+        first, *others = [*islice(apart, MAX_SCREENS)] or telling[:1]
         found = [
             self._ranking.candidate(key)
-            for equal in islice(self._likely_pairs(halves, first, alone), MAX_PAIRS)
+            for equal in islice(self._likely_pairs(self._halves(first), first, alone), MAX_PAIRS)
             if self._shows(equal[0], first)
             for key in equal
+            if all(self._shows(key, check) for check in others)
         ]
         complete = [one for one in found if self._ranking.is_complete(one)]
         return complete or self._nearly_complete(found)
 
+    def _asks_gradients(self, check: FailedCheck) -> bool:
+        return any(verb == "gradients" for verb, _ in self._evidence.seen(check).answers)
+
+    def _alone(self, checks: Iterable[FailedCheck]) -> frozenset[int]:
+        """Return the programs that give one of the wrong answers in *checks* alone."""
+        own, right = frozenset(self._programs.halves), self._evidence.like_the_solution
+        found = ((key, check) for check in checks for key in self._ranking.alike(check))
+        return frozenset(key[0] for key, one in found if key in own and not right(key, one))
+
     def _tells(self, check: FailedCheck) -> bool:
-        """Whether the last answer of a check is enough evidence, as floats of many checks are."""
-        return check.tells or len(self._floats) >= MIN_ENTRIES
+        """Whether the last answer of a check is enough evidence, as numbers of many checks are."""
+        return check.tells or len(self._plain) >= MIN_ENTRIES
 
     @cached_property
-    def _floats(self) -> set[float]:
-        """The different last answers of the failed checks that are single numbers."""
+    def _plain(self) -> set[str]:
+        """The different last answers of the failed checks that are numbers or lists."""
         found = [self._evidence.seen(check).answers for check in self._ranking.wrong]
         last = (answers[-1][1] for answers in found if answers)
-        return {one for one in last if isinstance(one, float)}
+        return {repr(one) for one in last if isinstance(one, float | list)}
 
     def _shows(self, pair: Key, check: FailedCheck) -> bool:
         shown = self._evidence.shows(pair, check)
         self._programs.forget(pair)
         return bool(shown)
 
-    def _least_explained(self) -> FailedCheck | None:
-        """Return a screen whose answers no single mistake gives, or None.
-
-        A screen without gradients is preferred, because gradients take as long as all other
-        requests.
-        """
-        easiest_first = sorted(self._screens, key=self._asks_gradients)
-        return next((check for check in easiest_first if not self._explaining(check)), None)
-
-    def _asks_gradients(self, check: FailedCheck) -> bool:
-        return any(verb == "gradients" for verb, _ in self._evidence.seen(check).answers)
-
-    def _explaining(self, check: FailedCheck) -> list[Key]:
-        """List the programs that alone give the wrong answers of *check*."""
-        own = frozenset(self._programs.halves)
-        return [key for key in self._ranking.alike(check) if key in own]
-
-    def _alone(self) -> frozenset[int]:
-        """Return the programs that give one of the wrong answers alone."""
-        return frozenset(
-            key[0]
-            for check in self._screens
-            if self._tells(check)
-            for key in self._explaining(check)
-            if not self._evidence.like_the_solution(key, check)
-        )
-
-    def _unexplained_by(
-        self, alone: Iterable[int], checks: Iterable[FailedCheck]
-    ) -> FailedCheck | None:
-        """Return the first of *checks* whose answers none of the programs *alone* gives."""
-        for check in checks:
-            if not any(self._evidence.shows((number,), check) for number in alone):
-                return check
-        return None
-
-    def _halves(
-        self,
-        first: FailedCheck,
-        alone: frozenset[int] | None = None,
-        needed: FailedCheck | None = None,
-    ) -> list[Half]:
-        """List the programs that may be half of a pair, those with equal answers together.
-
-        They change an answer in the check that is *needed*. Those that are not in *alone* give the
-        solution's answers in checks that the code passed, and a second mistake would not correct
-        their different shape or places of NaN. Without *alone*, neither counts.
-        """
-        seen, solved = self._evidence.seen(first), self._evidence.solved_check(first.name)
-        last = len(seen.answers) - 1
-        form, right = form_of(seen.answers[last][1]), self._right(first)
-        every = self._screens if alone is not None else self._ranking.wrong[:MAX_WIDE]
-        screens = {check.name: check for check in (*every, first)}.values()
+    def _halves(self, first: FailedCheck) -> list[Half]:
+        """List the programs that may be half of a pair, those with equal answers together."""
+        solved, right = self._evidence.solved_check(first.name), self._right(first)
+        screens = {check.name: check for check in (*self._screens, first)}.values()
+        more_screens = self._ranking.wrong[MAX_SCREENS:MAX_WIDE]
         equal: dict[Any, Half] = {}
         for key in filter(self._ranking.admits, self._programs.halves):
-            given = self._programs.answer(key, solved, last)
-            if given is None or given.fault is not None:
-                continue
-            if alone is not None and not has_form(given.value, form):
-                continue
-            changed = self._changed(key, screens)
-            passes = alone is None or key[0] in alone or self._passes(key)
-            if changed and (not needed or needed.name in changed) and passes:
-                change = change_of(given.value, right)
+            answers = [self._programs.answer(key, solved, place) for place in range(len(right))]
+            changed = self._changed(key, screens) or self._changed(key, more_screens)
+            if changed and answers[-1] and answers[-1].fault is None:
+                change = change_of([one and one.value for one in answers], right)
                 group = changed, (change / APART).round().numpy().tobytes() if len(change) else key
                 equal.setdefault(group, Half([], changed, change)).numbers.append(key[0])
         return [*equal.values()]
@@ -198,25 +128,41 @@ class PairSearch:
         same = self._evidence.like_the_solution
         return frozenset(check.name for check in screens if not same(key, check))
 
-    def _right(self, check: FailedCheck) -> Any:
-        """Return the solution's answer to the request of the code's last answer."""
-        last = len(self._evidence.seen(check).answers) - 1
-        return self._evidence.solved_check(check.name).observation.answers[last][1]
+    def _right(self, check: FailedCheck) -> list[Any]:
+        """Return the solution's answers to the requests which the code answered."""
+        count = len(self._evidence.seen(check).answers)
+        answers = self._evidence.solved_check(check.name).observation.answers[:count]
+        return [answer for _, answer in answers]
 
     def _likely_pairs(
         self, halves: Sequence[Half], first: FailedCheck, alone: frozenset[int]
     ) -> Iterator[list[Key]]:
-        """Yield pairs with equal answers that may explain every wrong answer, the likeliest first.
+        """Yield pairs of equal answers that may explain all wrong answers, the likeliest first.
 
         If there are programs that *alone* give one of the wrong answers, a pair contains one.
         """
-        change = change_of(self._evidence.seen(first).answers[-1][1], self._right(first))
+        answers = [answer for _, answer in self._evidence.seen(first).answers]
+        change = change_of(answers, self._right(first))
         rank = self._programs.rank
         ranks = [(one, rank(one.numbers[0])) for one in halves]
         pairs = sorted(combinations(ranks, 2), key=_rank_of)
         likely = ((one, other) for (one, _), (other, _) in pairs)
-        orders = (nearest(halves, change), likely) if len(halves) > 1 else ()
+        nearly = nearest(halves, [one.change for one in halves], change)
+        orders = (nearly, self._nearest_source(halves), likely) if len(halves) > 1 else ()
         yield from in_turn(*(self._able(order, alone) for order in orders))
+
+    def _nearest_source(self, halves: Sequence[Half]) -> Iterator[tuple[Half, Half]]:
+        """Yield the pairs, first those whose changes of the source add up to nearly the code's."""
+        right, words = self._programs.words(()), self._programs.words
+        every = [[more(words((one,)), right) for one in half.numbers] for half in halves]
+        given = more(words_of(self._ranking.consent.written.nodes), right)
+        places = sorted({word for some in every for one in some for word in one})
+        change = torch.tensor([given.get(word, 0) for word in places]).double().clamp(-2, 2)
+        changes = []
+        for some in every:
+            vectors = [torch.tensor([one.get(word, 0) for word in places]).double() for one in some]
+            changes.append(min(vectors, key=lambda one: float(one @ (one - 2 * change))))
+        return nearest(halves, changes, change)
 
     def _able(
         self, order: Iterable[tuple[Half, Half]], alone: frozenset[int]
@@ -235,25 +181,6 @@ class PairSearch:
         solved = self._evidence.solved_check(check.name).observation
         return same_answers(self._evidence.seen(check), solved)
 
-    def _passes(self, key: Key) -> bool:
-        """Whether a program gives right answers in some checks that the code passed.
-
-        Checks of parameters may pass with numbers different from the solution's.
-        """
-        for layer, check in self._sieves:
-            solved, state = self._evidence.solved_check(check), layer is Layer.PARAMETERS
-            count, verbs = len(solved.observation.answers), STATE if state else ALL
-            if not self._programs.solves(key, solved, count, verbs) and not (
-                state and self._evidence.end(key, check) is CheckEnd.PASSES
-            ):
-                return False
-        return True
-
-    @cached_property
-    def _sieves(self) -> Sequence[tuple[Layer | None, str]]:
-        layers = [(self._evidence.layer(check), check) for check in self._evidence.passed]
-        return [one for one in layers if one[0] in EXACT][:MAX_SIEVES]
-
     def _nearly_complete(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Return the pairs that explain most answers, if these are nearly all answers.
 
@@ -268,10 +195,11 @@ class PairSearch:
         return [one for one in kept if self._ranking.passes(one)]
 
 
-def nearest(halves: Sequence[Half], change: Tensor) -> Iterator[tuple[Half, Half]]:
-    """Yield the pairs of *halves*, first those whose changes add up to nearly *change*."""
-    changes = [one.change if len(one.change) == len(change) else change * 0 for one in halves]
-    left = torch.stack(changes)
+def nearest(
+    halves: Sequence[Half], changes: Sequence[Tensor], change: Tensor
+) -> Iterator[tuple[Half, Half]]:
+    """Yield the pairs of *halves*, first those whose *changes* add up to nearly *change*."""
+    left = torch.stack([one if len(one) == len(change) else change * 0 for one in changes])
     inner = left @ left.T
     alone = inner.diagonal() - 2 * left @ change
     distances = (alone[:, None] + alone[None, :] + 2 * inner).tolist()
@@ -301,7 +229,7 @@ def change_of(answer: Any, right: Any) -> Tensor:
 
 
 def numbers_of(answer: Any) -> Tensor:
-    """Return some finite numbers of the tensors in *answer*; 0 replaces others."""
+    """Return some finite numbers in *answer*; 0 replaces others."""
     match answer:
         case Tensor():
             real = torch.view_as_real(answer) if answer.is_complex() else answer
@@ -310,6 +238,8 @@ def numbers_of(answer: Any) -> Tensor:
             return numbers_of([answer[key] for key in in_order(answer)])
         case list() | tuple():
             numbers = torch.cat([torch.zeros(0).double(), *map(numbers_of, answer)])
+        case int() | float():
+            return torch.tensor([answer]).double()
         case _:
             return torch.zeros(0).double()
     some = numbers[:: max(1, len(numbers) // MAX_NUMBERS)]

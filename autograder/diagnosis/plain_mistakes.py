@@ -20,7 +20,6 @@ from autograder.diagnosis.mistakes.rewriting import (
     put,
     site_of,
 )
-from autograder.diagnosis.naming import EFFECT
 from autograder.diagnosis.student_code import name_of
 
 CHOICES = {"max": "min", "min": "max"}
@@ -115,7 +114,7 @@ def results(scope: Scope) -> Iterator[Rewrite]:
     for site in scope.results:
         make = partial(put, site)
         for name in lists:
-            yield mistake("wrong_return.unchanged", make(f"list({name})"), EFFECT, name=name)
+            yield mistake("wrong_return.unchanged", make(f"list({name})"), "unchanged", name=name)
         if isinstance(made.get(name_of(site.node)), ast.List):
             yield mistake("wrong_return.without", make("OLD[1:]"), one="first")
             yield mistake("wrong_return.without", make("OLD[:-1]"), one="last")

@@ -6,6 +6,7 @@ request by request, as the solution was asked. Every answer is kept for the whol
 
 import ast
 import linecache
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, reduce
 from operator import getitem
@@ -23,6 +24,7 @@ from autograder.diagnosis.mistakes.rewriting import Rewrite
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import UNCOMPARED_VERBS, Observation, step_agreement
 from autograder.diagnosis.ranking import Key
+from autograder.diagnosis.source_words import words_of
 from autograder.diagnosis.stage_mistakes import StageMistakes
 from autograder.errors import CourseError, require_memory
 from autograder.results import Status
@@ -96,6 +98,7 @@ class Programs:
         self._asked: tuple[Key, str, int] | None = None  # the program that can be asked further
         self._runs: dict[tuple[Key, str], Observation] = {}
         self._edited: dict[int, Rewrite] = {}  # misconceptions
+        self._words: dict[Key, Counter[str]] = {}
         self._solves: dict[tuple[Key, str, int, frozenset[str]], bool] = {}
 
     def mistake(self, number: int) -> Mistake:
@@ -159,6 +162,13 @@ class Programs:
             _agreement(self.answer(key, solved, index), solved, seen, index) for index in compared
         )
         return min(found, default=Agreement.SAME)
+
+    def words(self, key: Key) -> Counter[str]:
+        """Count the words in the source of a program's exercise; of no rewrite, the solution's."""
+        if key not in self._words:
+            with self._exercise.applied([*map(self._rewrite, key)]):
+                self._words[key] = words_of(ast.walk(self._exercise.module))
+        return self._words[key]
 
     def definition(self, key: Key) -> str:
         """Return the definitions of the exercise and its helpers in a program."""

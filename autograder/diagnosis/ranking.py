@@ -11,28 +11,27 @@ explain the same number of failures, those written by an author come first.
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from enum import Enum, auto
 from typing import NamedTuple
 
-from autograder.diagnosis.answers import effort, is_raised, is_specific, last_tells, refuses
+from autograder.diagnosis.answers import FailedCheck, effort
 from autograder.diagnosis.consent import Consent
-from autograder.diagnosis.mistakes.kinds import SIZES
 from autograder.diagnosis.naming import (
     Mistake,
     in_some_checks,
     name_alike,
     name_each,
     name_same_error,
+    sides_of,
 )
 from autograder.diagnosis.observation import Failure, Match, Submitted, is_coincidence
-from autograder.results import Diagnosis
-from autograder.sandbox.faults import Fault
-from autograder.suite.checks import Layer, WrongAnswer, layer_of
+from autograder.results import SEVERAL, Diagnosis
+from autograder.suite.checks import Layer
 
 MAX_SCREENS = 2  # every program is compared with so many wrong answers, the smallest first
 LEAST_SHARE = 0.3  # of the wrong answers; a mistake that explains fewer is not the cause
-ITERATION = "iteration"  # a word of the sentences about a loop that leaves out a round
 MAX_ROUNDS = 2  # mistakes that may be named, each for a part of the checks
 Key = tuple[int, ...]  # the numbers of the mistakes in a program
 
@@ -43,41 +42,6 @@ class CheckEnd(Enum):
     PASSES = auto()
     FAILS = auto()
     UNDECIDED = auto()
-
-
-class FailedCheck(NamedTuple):
-    """A check that the code failed, and how it failed.
-
-    *wrong* is true if an answer was wrong, and not only the functions that the code uses. *tells*
-    is true if the answer has enough numbers to name a mistake. *fault* is true if a request was not
-    answered. *raised* is true if the code raised an exception or did not end. Such an end may be
-    *specific* or the code's own refusal (*refuses*).
-    """
-
-    name: str
-    layer: Layer | None
-    wrong: bool
-    tells: bool
-    fault: bool = False
-    raised: bool = False
-    specific: bool = False
-    refuses: bool = False
-
-    @classmethod
-    def of(cls, failure: Failure, is_right: Callable[[Failure], bool]) -> "FailedCheck":
-        """Describe a failure; *is_right* tells whether all its answers equal the solution's."""
-        seen, layer = failure.observation, layer_of(failure.item)
-        is_wrong = isinstance(seen.error, WrongAnswer) and bool(seen.answers)
-        return cls(
-            failure.item.name,
-            layer,
-            wrong=is_wrong and not (layer is Layer.FORBIDDEN and is_right(failure)),
-            tells=last_tells(seen),
-            fault=isinstance(seen.error, Fault),
-            raised=is_raised(seen.error),
-            specific=is_specific(seen.error),
-            refuses=refuses(seen.error),
-        )
 
 
 class Candidate(NamedTuple):
@@ -173,6 +137,11 @@ class Explanation(NamedTuple):
     programs: Sequence[Sequence[Candidate]] = ()
     written: frozenset[str] = frozenset()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether a diagnosis names several mistakes of which the code has one."""
+        return any(SEVERAL in one.misconception for one in self.diagnoses.values())
+
 
 class Ranking:
     """Compares programs with one submission, each once, and chooses the best explanation.
@@ -182,7 +151,7 @@ class Ranking:
 
     def __init__(self, evidence: Evidence, consent: Consent) -> None:
         self.evidence = evidence
-        self._consent = consent
+        self.consent = consent
         self.refusals: dict[int, str] = {}  # of the mistakes that were considered
         self.failed = evidence.failed
         self.raised = [check for check in self.failed if check.raised]
@@ -197,13 +166,21 @@ class Ranking:
         if seen.diagnoses:
             rest = self._by_several(seen)
             return rest if rest.diagnoses else seen
-        ways = [self.by_one, self._by_two, self._by_several]
-        for find in ways[:2] if complete else ways:
+        ways = [self.by_one, self._by_one_and_refusals, self._by_two, self._by_several]
+        for find in ways[:3] if complete else ways:
             explained = find()
             if explained.diagnoses:
+                if find == self._by_two:
+                    explained = self._clearer(explained)
                 rules = self._about_rules(explained)
                 return explained._replace(diagnoses=rules | dict(explained.diagnoses))
         return Explanation({})
+
+    def _clearer(self, found: Explanation) -> Explanation:
+        """Return a clear explanation, each mistake for a part of the checks, if *found* is not."""
+        other = self._by_several() if found.is_open else found
+        is_whole = all(check.name in other.diagnoses for check in self.wrong)
+        return other if is_whole and not other.is_open else found
 
     def _about_rules(self, explained: Explanation) -> dict[str, Diagnosis]:
         """Name the misconceptions that break a rule which mistakes in the answers do not break."""
@@ -234,7 +211,7 @@ class Ranking:
         """Whether the source admits every mistake of a program."""
         for number in key:
             if number not in self.refusals:
-                self.refusals[number] = self._consent.refusal(self.evidence.mistake(number))
+                self.refusals[number] = self.consent.refusal(self.evidence.mistake(number))
         return not any(self.refusals[number] for number in key)
 
     def alike(self, check: FailedCheck, *, written: bool = False) -> list[Key]:
@@ -290,7 +267,7 @@ class Ranking:
     def _is_seen(self, key: Key) -> bool:
         """Whether the source alone shows a misconception of this exercise."""
         mistake = self.evidence.mistake(key[0])
-        return bool(mistake.seen) and not self._consent.is_elsewhere(mistake) and self.admits(key)
+        return bool(mistake.seen) and not self.consent.is_elsewhere(mistake) and self.admits(key)
 
     def by_one(self) -> Explanation:
         """Explain every wrong answer by one mistake, or every exception if no answer is wrong."""
@@ -307,8 +284,21 @@ class Ranking:
                 return self._name(self._foremost(found))
         return Explanation({})
 
+    def _by_one_and_refusals(self) -> Explanation:
+        """Explain every wrong answer by one mistake, except where the code must refuse."""
+        part = copy(self)
+        part.failed = [check for check in self.failed if not check.accepts]
+        part.wrong = [check for check in self.wrong if not check.accepts]
+        if len(part.wrong) in {0, len(self.wrong)} or not (found := part.by_one()).diagnoses:
+            return Explanation({})
+        rest = [check for check in self.wrong if check.accepts]
+        refusals = self._name(self._most(rest), {check.name for check in rest})
+        diagnoses = {**found.diagnoses, **refusals.diagnoses}
+        programs = [*found.programs, *refusals.programs]
+        return Explanation(diagnoses, programs, found.written | refusals.written)
+
     def _is_here(self, key: Key, *, elsewhere: bool) -> bool:
-        return self._consent.is_elsewhere(self.evidence.mistake(key[0])) is elsewhere
+        return self.consent.is_elsewhere(self.evidence.mistake(key[0])) is elsewhere
 
     def _by_exceptions(self, failed: Sequence[FailedCheck]) -> Explanation:
         """Name the programs with the same exceptions that pass and fail the same checks."""
@@ -322,6 +312,7 @@ class Ranking:
             return Explanation({})
         found = self._raising(raised[0], failed)
         kinds = [one for one in found if not self._is_written(one) and self._is_certain(one)]
+        kinds = [one for one in kinds if self._is_here(one.key, elsewhere=False)]
         refused = all(check.refuses for check in raised)
         diagnosis = name_same_error(self._mistakes(kinds), refused=refused)
         if diagnosis is None:
@@ -351,23 +342,15 @@ class Ranking:
         if self.raised:  # with few answers, documented ones agree by chance
             other = {check.name for check in self.wrong if check.layer is not Layer.DOCUMENTED}
             found = [one for one in found if one.explained & other]
-        most = max((self._count_written(one) for one in found), default=0)
-        found = [one for one in found if self._count_written(one) == most]
-        pairs = {
-            tuple(sorted(mistake.group for mistake in self._mistakes_in(one))): one
-            for one in reversed(found)
-        }
-        found = [one for one in found if one in pairs.values()]
-        if not found:
-            return Explanation({})
-        sides = list(zip(*map(self._mistakes_in, found), strict=True))
-        if all(len({mistake.group for mistake in side}) > 1 for side in sides):
-            return Explanation({})  # too many fit
-        named = [name_alike(side) for side in sides]
+        written = {number for (number,) in self.evidence.written_keys()}
+        sides = sides_of([one.key for one in found], written)
+        mistakes = [[self._worded(number) for number in side] for side in sides]
+        named = [name_alike(side) for side in mistakes]
         pair = [diagnosis for diagnosis in named if diagnosis is not None]
-        if len(pair) < len(named):
+        too_many = all(len({mistake.group for mistake in side}) > 1 for side in mistakes)
+        if too_many or len(pair) < len(named):
             return Explanation({})
-        alone = [self.candidate((number,)).explained for number in found[0].key]
+        alone = [self.candidate((side[0],)).explained for side in sides]
         return Explanation(name_each(found[0].explained, pair, alone), [found])
 
     def _by_several(self, known: Explanation | None = None) -> Explanation:
@@ -421,7 +404,7 @@ class Ranking:
             and self.passes(one)
             and (one.explained & answered or self._ends_alike(one, rest))
             and not self._is_by_chance(one)
-            and not self._consent.refusal(self.evidence.mistake(one.key[0]), strict=True)
+            and not self.consent.refusal(self.evidence.mistake(one.key[0]), strict=True)
         ]
         most = max((len(one.named & names) for one in found), default=0)
         return self._foremost([one for one in found if len(one.named & names) == most])
@@ -433,14 +416,12 @@ class Ranking:
     def _is_by_chance(self, found: Candidate) -> bool:
         """Whether unexplained checks show that the agreement with *found* is a coincidence.
 
-        Two sizes may be equal in some checks, an iteration may do all that a later step does, and
-        documented numbers may agree by chance.
+        In some checks, two sizes may be equal, or documented numbers agree.
         """
         left = [check.name for check in self.wrong if check.name not in found.explained]
         layers = {check.name: check.layer for check in self.failed}
-        mistake = self.evidence.mistake(found.key[0])
-        in_few = mistake.id in SIZES or ITERATION in mistake.explanation
-        return (in_few and bool(left)) or is_coincidence(found.explained, layers, left)
+        in_all = self.evidence.mistake(found.key[0]).in_all
+        return (in_all and bool(left)) or is_coincidence(found.explained, layers, left)
 
     def _foremost(self, found: Sequence[Candidate]) -> list[Candidate]:
         """Return the best misconceptions, or the best kinds of mistake if there are none.
@@ -467,16 +448,13 @@ class Ranking:
         return Explanation(diagnoses, [found] if diagnoses else [], written)
 
     def _mistakes(self, found: Iterable[Candidate]) -> list[Mistake]:
-        return [self._mistakes_in(one)[0] for one in found]
+        return [self._worded(one.key[0]) for one in found]
 
-    def _mistakes_in(self, found: Candidate) -> tuple[Mistake, ...]:
-        return tuple(self._consent.worded(self.evidence.mistake(one)) for one in found.key)
+    def _worded(self, number: int) -> Mistake:
+        return self.consent.worded(self.evidence.mistake(number))
 
     def _is_written(self, found: Candidate) -> bool:
         return self.evidence.mistake(found.key[0]).written
-
-    def _count_written(self, found: Candidate) -> int:
-        return sum(self.evidence.mistake(number).written for number in found.key)
 
     def _is_certain(self, found: Candidate) -> bool:
         """Whether more than an exception of the same text speaks for the mistake.

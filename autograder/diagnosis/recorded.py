@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from autograder.course import Stage
 from autograder.diagnosis import fingerprints, mistake_texts
+from autograder.diagnosis.answers import FailedCheck
 from autograder.diagnosis.consent import Consent
 from autograder.diagnosis.contract import Contract
 from autograder.diagnosis.exceptions import explain_exception
@@ -15,7 +16,7 @@ from autograder.diagnosis.mistake_texts import MistakeTexts
 from autograder.diagnosis.naming import Mistake
 from autograder.diagnosis.observation import Failure, Match, Submitted
 from autograder.diagnosis.patterns import find_error
-from autograder.diagnosis.ranking import CheckEnd, Evidence, Explanation, FailedCheck, Key, Ranking
+from autograder.diagnosis.ranking import CheckEnd, Evidence, Explanation, Key, Ranking
 from autograder.errors import CourseError
 from autograder.results import Diagnosis
 from autograder.suite import records

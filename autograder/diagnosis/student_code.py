@@ -128,8 +128,8 @@ class StudentCode:
 
     def uses(self, exercise: str) -> frozenset[str]:
         """Return the other exercises that *exercise* uses."""
-        used = {each.id for each in self.written(exercise).of(ast.Name)}
-        return self._exercises & used - {exercise}
+        every = map(_free_names, self.written(exercise).definitions)
+        return self._exercises & set().union(*every) - {exercise}
 
     def _reached(self, exercise: str) -> Iterator[Definition]:
         """Yield the last definition of *exercise*, and those of the helpers that it uses."""
@@ -354,6 +354,20 @@ def _walk(node: ast.AST) -> Iterator[ast.AST]:
             if name not in {"annotation", "returns"}:
                 some = value if isinstance(value, list) else [value]
                 waiting += [each for each in some if isinstance(each, ast.AST)]
+
+
+def _free_names(node: ast.AST) -> set[str]:
+    """Return the names in *node* that no function around them binds."""
+    found = {node.id} if isinstance(node, ast.Name) else set[str]()
+    found = found.union(*map(_free_names, ast.iter_child_nodes(node)))
+    every = list(ast.walk(node)) if isinstance(node, Function | ast.Lambda) else []
+    return found - variables_of(every) - {one.arg for one in every if isinstance(one, ast.arg)}
+
+
+def variables_of(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names of the variables that *nodes* set."""
+    names = (one for one in nodes if isinstance(one, ast.Name))
+    return {one.id for one in names if isinstance(one.ctx, ast.Store)}
 
 
 def name_of(node: ast.AST) -> str:

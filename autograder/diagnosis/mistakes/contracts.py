@@ -231,9 +231,11 @@ def entries(scope: Scope) -> Iterator[Site]:
 def optional_arguments(scope: Scope) -> Iterator[Rewrite]:
     """Arguments that may be left out, and are used in any case or never."""
     for site in scope.of(ast.If):
-        match site.node.test:
+        test = site_of(site, site.node, "test")
+        match test.node:
+            case ast.Compare(ast.Name(name), [ast.Is()]) if name in scope.optional:
+                yield mistake("argument_ignored.alone", constant(test, value=True), name=name)
             case ast.Compare(ast.Name(name), [ast.IsNot()]) if name in scope.optional:
-                test = site_of(site, site.node, "test")
                 yield mistake("optional_argument.always", constant(test, value=True), name=name)
                 if role_of(ast.Name(name)) != "mask":  # of that a missing mask is the name
                     yield mistake("argument_ignored.alone", constant(test, value=False), name=name)

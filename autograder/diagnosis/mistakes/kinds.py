@@ -36,16 +36,20 @@ class KindOfMistake(TextEntry, frozen=True):
 
     A course switches on the groups of kinds that fit its topic.
     *questions* are those of variants that do not ask the question of the kind. Next to another
-    mistake, *unlikely* kinds are tried last. *when* are the conditions on a student's source, and
-    *whens* those of variants with other ones. *plain* and *plains* mention no quantity of
-    attention, for exercises that do not have it. *elses* are said of a source that does not fulfill
-    the conditions of a variant.
+    mistake, *unlikely* kinds are tried last. Those *in_all* (all variants, or these) agree with
+    other mistakes in some checks, so they must explain every wrong answer. An *effect* (all
+    variants, or these) of many mistakes is named alone. *when* are the conditions on a student's
+    source, and *whens* those of variants with other ones. *plain* and *plains* mention no quantity
+    of attention, for exercises that do not have it. *elses* are said of a source that does not
+    fulfill the conditions of a variant.
     """
 
     group: Group
     explanation: Sentence
     question: Sentence
     unlikely: bool = False
+    in_all: bool | tuple[str, ...] = False
+    effect: bool | tuple[str, ...] = False
     when: tuple[str, ...] = ()
     plain: str = ""
     variants: dict[str, Sentence] = field(default_factory=dict)
@@ -60,13 +64,14 @@ class KindOfMistake(TextEntry, frozen=True):
         require_placeholders((*self.variants.values(), *self.questions.values()), PLACEHOLDERS)
         require_conditions([*self.when, *(one for some in self.whens.values() for one in some)])
         keys = self.questions.keys() | self.whens.keys() | self.plains.keys() | self.elses.keys()
+        some = [one for one in (self.in_all, self.effect) if isinstance(one, tuple)]
+        keys = keys.union(*some)
         if unknown := keys - self.variants.keys():
             msg = f"sentences or conditions of unknown variants: {', '.join(sorted(unknown))}"
             raise ValueError(msg)
 
 
 KINDS: Final = dict(read_entries(Path(__file__).with_name("kinds.toml"), KindOfMistake))
-SIZES: Final = frozenset({"scale_wrong_size", "scale_wrong_power"})  # which may equal one another
 UNLIKELY: Final = frozenset(name for name, kind in KINDS.items() if kind.unlikely)
 
 
@@ -87,6 +92,16 @@ def conditions_at(key: str, words: Mapping[str, object]) -> tuple[str, ...]:
     name, _, variant = key.partition(".")
     kind = KINDS[name]
     return tuple(fill(one, words, key) for one in kind.whens.get(variant, kind.when))
+
+
+def marks_at(key: str) -> tuple[bool, bool]:
+    """Return whether the mistake at *key* must explain all answers, and whether it is an effect."""
+    name, _, variant = key.partition(".")
+    of_all, of_effects = (
+        some if isinstance(some, bool) else variant in some
+        for some in (KINDS[name].in_all, KINDS[name].effect)
+    )
+    return of_all, of_effects
 
 
 def plain_at(key: str) -> str:

@@ -7,6 +7,7 @@ from functools import partial
 
 from autograder.diagnosis.mistakes.masks import is_triangle
 from autograder.diagnosis.mistakes.rewriting import (
+    Edit,
     Rewrite,
     Scope,
     input_site,
@@ -56,6 +57,7 @@ BY_COUNT = (  # in the place of LEFT / RIGHT, where RIGHT is another number
     ("LEFT", "wrong_operation.no_division"),
     ("LEFT * RIGHT", "wrong_operation.product_for_division"),
 )
+ROOT = re.compile(r"sqrt|\*\*")
 SUM = re.compile(r"\b(sum|norm|amax|max|mean)\(")
 WORDS = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum"}
 
@@ -95,14 +97,25 @@ def reductions(scope: Scope) -> Iterator[Rewrite]:
             yield mistake(key, make(text), old=old, new=new)
 
 
+def all_reductions(scope: Scope) -> Iterator[Rewrite]:
+    """Several sums, means and maxima along the same axis, all along another one."""
+    found: dict[tuple[str, str], list[Edit]] = {}
+    for one in reductions(scope):
+        if one.key in {"wrong_axis.reduction", "wrong_divisor.axis"}:
+            found.setdefault((one.words["axis"], one.words["right"]), []).extend(one.edits)
+    for (axis, right), edits in found.items():
+        if len(edits) > 1:
+            yield mistake("wrong_axis.all", edits, axis=axis, right=right)
+
+
 def operations(scope: Scope) -> Iterator[Rewrite]:
     """Two numbers that are combined by another operation, or of which one has no effect."""
     slices = [site.node for site in scope.of(ast.Slice)]
     bounds = {id(bound) for one in slices for bound in (one.lower, one.upper)}  # see `positions`
     for site in scope.of(ast.BinOp):
         node = site.node
-        divides = isinstance(node.op, ast.Div) and isinstance(node.right, ast.Call | ast.Name)
-        if divides and "sqrt" not in ast.unparse(node.right):
+        divides = isinstance(node.op, ast.Div) and not ROOT.search(ast.unparse(node.right))
+        if divides and isinstance(node.right, ast.BinOp | ast.Call | ast.Name):
             name = name_of(node.right)
             is_argument = isinstance(node.right, ast.Name) and name in scope.argument_names
             divisor = ast.unparse(scope.locals.get(name, node.right))

@@ -49,6 +49,7 @@ RULES: Final[tuple[Callable[[Scope], Iterator[Rewrite]], ...]] = (
     contracts.arguments,
     modules.dropout,
     reductions.reductions,
+    reductions.all_reductions,
     reductions.operations,
     contracts.limits,
     contracts.positions,
@@ -76,4 +77,7 @@ RULES: Final[tuple[Callable[[Scope], Iterator[Rewrite]], ...]] = (
     wrong_steps.skipped_rounds,
     wrong_steps.late_terms,
     wrong_steps.turned_calls,
+    wrong_steps.terms_of_sums,
+    wrong_steps.missing_parts,
+    wrong_steps.other_entries,
 )

@@ -9,6 +9,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     Rewrite,
     Scope,
     Site,
+    before,
     block,
     constant,
     input_site,
@@ -35,6 +36,8 @@ FIXED_SHARES = (0.5, 0.1, 0.2)
 
 FIXED_AXES = (-1, 0, 1)
 
+
+FUNCTIONS = {"log": "logarithm", "tanh": "hyperbolic tangent", "sigmoid": "sigmoid"}
 
 CONVERSIONS = ("as_tensor", "tensor", "stack")
 
@@ -146,6 +149,63 @@ def _are_given(scope: Scope, *nodes: ast.expr) -> bool:
         or (name_of(getattr(one, "value", one)) == "self" and role_of(one) not in PROJECTIONS)
         for one in nodes
     )
+
+
+def missing_parts(scope: Scope) -> Iterator[Rewrite]:
+    """Functions that are not applied, and parentheses that are missing."""
+    for site in scope.calls(*FUNCTIONS):
+        if source := input_site(site):
+            what = FUNCTIONS[name_of(site.node.func)]
+            yield mistake("step_missing.function", put(site, "X", X=source), what=what)
+    for site in scope.of(ast.BinOp):
+        if _unparenthesized(site.node) is not site.node:
+            yield mistake("wrong_operation.parentheses", Edit(site, _unparenthesized))
+
+
+def _unparenthesized(old: ast.expr) -> ast.expr:
+    """Return the expression that has no parentheses around a sum, if *old* needs them."""
+    match old:
+        case ast.BinOp(first, ast.Mult() as by, ast.BinOp(left, ast.Add() | ast.Sub() as op, last)):
+            return ast.BinOp(ast.BinOp(first, by, left), op, last)
+        case ast.BinOp(
+            ast.BinOp(first, ast.Add() | ast.Sub() as op, left), ast.Mult() | ast.Div() as by, last
+        ):
+            return ast.BinOp(first, op, ast.BinOp(left, by, last))
+    return old
+
+
+def other_entries(scope: Scope) -> Iterator[Rewrite]:
+    """Entries that are taken along the last or the first axis instead of the second one."""
+    found: dict[str, list[Edit]] = {"(..., INDEX)": [], "INDEX": []}
+    for site in scope.of(ast.Subscript):
+        match site.node.slice:
+            case ast.Tuple([ast.Slice(None, None, None), index]) if type(index) is not ast.Slice:
+                for text, edits in found.items():
+                    edits.append(put(site_of(site, site.node, "slice"), text, INDEX=index))
+    for edits in found.values():
+        for some in [[one] for one in edits] + ([edits] if len(edits) > 1 else []):
+            yield mistake("wrong_axis.index", some)
+
+
+def terms_of_sums(scope: Scope) -> Iterator[Rewrite]:
+    """A term that is added after a layer and not before it, or an earlier value of a term."""
+    for site in scope.of(ast.Call):
+        match site.node:
+            case ast.Call(func, [ast.BinOp(left, ast.Add(), right)]) if _are_given(scope, func):
+                for kept, given in ((left, right), (right, left)):
+                    edit = put(site, "KEPT + FUNC(GIVEN)", KEPT=kept, GIVEN=given)
+                    yield mistake("step_misplaced.layer", edit, layer=name_of(func))
+    sums = [site for site in scope.of(ast.BinOp) if isinstance(site.node.op, ast.Add)]
+    for site in scope.of(ast.Assign):
+        match site.node:
+            case ast.Assign([ast.Name(name)], ast.BinOp(ast.Name(old), ast.Add())) if name == old:
+                rest = site.holder[site.key + 1 :] if isinstance(site.holder, list) else []
+                later = {id(node) for one in rest for node in ast.walk(one)}
+                for one in sums:
+                    if id(one.node) in later and getattr(one.node.left, "id", "") == name:
+                        stale = put(site_of(one, one.node, "left"), "_earlier")
+                        edits = (before(site, f"_earlier = {name}"), stale)
+                        yield mistake("step_misplaced.earlier", edits)
 
 
 def late_terms(scope: Scope) -> Iterator[Rewrite]:

@@ -5,8 +5,6 @@ import torch
 
 from autograder.diagnosis.answers import (
     differ,
-    form_of,
-    has_form,
     is_specific,
     last_tells,
     refuses,
@@ -63,9 +61,7 @@ def test_keys_of_several_types_have_an_order():
     left = {1: NUMBERS, "a": NUMBERS, (1, 2): None}
     right = dict(reversed(left.items()))
 
-    assert form_of(left) == form_of(right)
     assert not differ(sample(left), sample(right))
-    assert has_form(left, form_of(right))
 
 
 @pytest.mark.parametrize(
@@ -86,24 +82,6 @@ def test_samples_show_that_answers_differ(other: torch.Tensor | None, *, expecte
 
 ANSWER, OTHER = ("call", NUMBERS), ("call", NUMBERS + 1)
 STOPPED = raised("no", "raise ValueError(x)")
-
-
-def test_another_shape_or_nan_is_another_form():
-    """A second mistake does not explain a shape or NaN that only one of two answers has."""
-    assert has_form(NUMBERS, form_of(NUMBERS * 2))
-    assert has_form(NUMBERS, form_of(NUMBERS * torch.nan))
-    assert not has_form(NUMBERS, form_of(NUMBERS.T))
-    assert not has_form(NUMBERS * torch.nan, form_of(NUMBERS))
-
-
-def test_the_form_of_gradients_is_that_of_each():
-    """Gradients have the same form if each of them has; a missing gradient has no form."""
-    form = form_of({"a": NUMBERS, "b": None})
-
-    assert has_form({"a": NUMBERS, "b": NUMBERS}, form)
-    assert not has_form({"a": NUMBERS.T, "b": None}, form)
-    assert not has_form(NUMBERS, form)
-    assert not has_form({"a": NUMBERS}, form_of(NUMBERS))
 
 
 def test_two_refusals_end_alike_in_their_own_words():

@@ -41,9 +41,13 @@ def test_a_mistake_of_a_used_exercise_may_be_written_out():
 
 
 def test_a_called_function_has_its_own_page():
-    """Nothing is said about the steps of a function that the code calls."""
+    """Code that calls a right function may take some of its steps besides."""
     assert consent("def step(model): return loss(model)").refusal(MEAN)
     assert consent("def step(model): return loss(model)", right=("loss",)).refusal(MEAN)
+    twice = MEAN._replace(when=("multiplies",))
+    source = consent("def step(model): return 2 * loss(model)", right=("loss",))
+    assert source.refusal(twice) == ""
+    assert source.worded(twice).explanation == "In the checks, nothing is divided."
 
 
 @pytest.mark.parametrize("right", [True, False])

@@ -3,13 +3,13 @@
 import pytest
 
 from autograder.diagnosis.naming import (
-    EFFECT,
     Mistake,
     in_some_checks,
     name_alike,
     name_both,
     name_same_error,
     one_of_each_group,
+    sides_of,
 )
 from autograder.results import title_of
 
@@ -33,6 +33,27 @@ def test_of_each_group_the_first_is_named():
     assert one_of_each_group([SCALE, SCALE, AXIS]) == [SCALE, AXIS]
 
 
+@pytest.mark.parametrize(
+    ("pairs", "sides"),
+    [
+        ([(1, 2)], [[1], [2]]),
+        (
+            [(5, 17), (17, 25)],
+            [[5, 25], [17]],
+        ),  # shared: on the right, then left
+        ([(11, 35), (35, 53), (11, 57)], [[53], [57]]),  # the written ones
+        ([(1, 2), (3, 4)], []),
+        ([(1, 2), (2, 3), (1, 3)], []),
+        ([], []),
+    ],
+)
+def test_mistakes_with_the_same_partner_replace_each_other(
+    pairs: list[tuple[int, ...]], sides: list[list[int]]
+):
+    """A pair may be known under several names, in any order of its mistakes."""
+    assert sorted(map(sorted, sides_of(pairs, {53, 57}))) == sides
+
+
 def test_two_mistakes_that_fit_are_both_named_once():
     """The title of two alternatives is the whole explanation, so no sentence is printed twice."""
     named = name_alike([SCALE, AXIS])
@@ -54,7 +75,7 @@ def test_of_many_only_a_common_kind_is_said():
 
 def test_an_effect_of_many_mistakes_is_named_alone():
     """An effect is certain; which of the mistakes with this effect is there is not."""
-    effect = mistake("wrong_return", "Nothing changes.")._replace(group=EFFECT)
+    effect = mistake("wrong_return", "Nothing changes.")._replace(effect=True)
     named = name_alike([SCALE, effect, AXIS])
 
     assert named is not None

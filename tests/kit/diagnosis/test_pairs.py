@@ -1,9 +1,12 @@
 """Tests the search for two mistakes that together explain failures."""
 
+import ast
+
 import torch
 
 from autograder.diagnosis.pairs import Half, change_of, in_turn, nearest
 from autograder.diagnosis.programs import Programs
+from autograder.diagnosis.source_words import more, words_of
 from autograder.diagnosis.stage_mistakes import StageMistakes
 from tests.kit.diagnosis.conftest import Grader
 
@@ -17,7 +20,8 @@ SCALED, MASKED, SWAPPED = (
 def test_pairs_whose_changes_add_up_come_first():
     """The sum of two changes is a prediction of what both mistakes do together."""
     code = torch.tensor([1.1, 0.9, 5.0]).double()
-    first, *rest = nearest([SWAPPED, SCALED, MASKED], code)
+    halves = [SWAPPED, SCALED, MASKED]
+    first, *rest = nearest(halves, [one.change for one in halves], code)
 
     assert first == (SCALED, MASKED)
     assert len(rest) == 2
@@ -34,6 +38,22 @@ def test_a_change_counts_finite_numbers_only():
     ]
     assert change_of(torch.ones(2), torch.ones(3)).tolist() == []
     assert change_of("text", "other").tolist() == []
+
+
+def test_a_change_counts_the_numbers_of_all_answers():
+    """Numbers and lists count, too, so equal last answers do not make two programs equal."""
+    assert change_of([1.5, [2, 4]], [1.0, [2, 3]]).tolist() == [0.5, 0.0, 1.0]
+    assert change_of([1.5, None], [1.0, [2]]).tolist() == []
+
+
+def test_names_of_variables_are_no_words():
+    """The source changes by what it calls, reads and computes with, in any names."""
+    here, there = (
+        words_of(ast.walk(ast.parse(code)))
+        for code in ("y = f(x) + 1\nreturned = g(y)", "z = f(x)\nreturned = g(z)")
+    )
+
+    assert more(here, there) == {"Add": 1, "1": 1}
 
 
 def test_orders_take_turns():

@@ -28,7 +28,8 @@ def mistake(number: int, kinds: Sequence[str]) -> Mistake:
     name = f"bank_{number}" if written else kinds[number]
     when = () if written else ("takes a softmax",)
     said = f"In the checks, {name} has no effect." if written else f"{name}."
-    return Mistake(name, said, "Why?", name, group=name, written=written, when=when)
+    made = Mistake(name, said, "Why?", name, group=name, written=written, when=when)
+    return made._replace(in_all=name == "scale_wrong_size")
 
 
 class Consenting:
@@ -203,14 +204,23 @@ def test_documented_values_alone_name_nothing():
     assert names(Table([documented, wrong("c")], {"a": same(0)})) == {}
 
 
-@pytest.mark.parametrize("kind", ["scale_wrong_size", "no_first_iteration"])
-def test_what_special_inputs_show_must_explain_every_answer(kind: str):
+def test_what_special_inputs_show_must_explain_every_answer():
     """In some checks two sizes are equal, or an iteration does all that a later step does."""
-    some = Table([wrong("a"), wrong("b")], {"a": same(0)}, kinds=[kind])
-    every = Table([wrong("a")], {"a": same(0)}, kinds=[kind])
+    kinds = ["scale_wrong_size"]
+    some = Table([wrong("a"), wrong("b")], {"a": same(0)}, kinds=kinds)
+    every = Table([wrong("a")], {"a": same(0)}, kinds=kinds)
 
     assert names(some) == {}
-    assert names(every) == {"a": kind}
+    assert names(every) == {"a": "scale_wrong_size"}
+
+
+def test_a_missing_refusal_is_set_aside():
+    """One mistake explains the other checks, even if their answers are little evidence."""
+    accepts = wrong("c", tells=False)._replace(accepts=True)
+    failed = [wrong("a", tells=False), wrong("b", tells=False), accepts]
+    table = Table(failed, {"a": same(0), "b": same(0), "c": same(WRITTEN)})
+
+    assert names(table) == {"a": "scale_missing", "b": "scale_missing", "c": f"bank_{WRITTEN}"}
 
 
 def test_answers_that_tell_little_name_no_kind():

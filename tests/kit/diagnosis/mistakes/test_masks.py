@@ -27,7 +27,7 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
     pytest.param(
         MASKED,
         """
-The mask has no effect: the result is the same as without a mask.
+A mask has no effect: the result is the same as without it.
     masked = scores
 The mask is inverted: visible tokens are hidden, and hidden tokens are visible.
     masked = scores.masked_fill(~hidden, float('-inf'))

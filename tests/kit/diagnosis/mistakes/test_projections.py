@@ -72,7 +72,7 @@ The queries and the keys are swapped: row i of the scores belongs to key i.
     queries = self.W_key(x); keys = self.W_query(x)
 The inputs are used directly as the queries, so `W_query` has no effect.
     queries = x
-`out_proj` has no effect: its input is returned unchanged.
+`out_proj` has no effect: its input is used in place of its result.
     return queries @ keys.T
 """,
         id="layers",
