@@ -12,6 +12,23 @@ MISCONCEPTIONS = (
         question="What should a pair contribute if one of its two numbers is zero?",
     ),
     Misconception(
+        id="counts_the_first_product_twice",
+        exercise="dot_product",
+        swaps=(("total = 0.0", "total = a[0] * b[0]"),),
+        explanation="The first product is counted twice: the sum starts with it and adds it again.",
+        question="What must the sum be before the loop adds the first product?",
+    ),
+    Misconception(
+        id="divides_by_the_sum_of_absolute_values",
+        exercise="normalize_by_sum",
+        swaps=(("scores.sum()", "scores.abs().sum()"),),
+        explanation=(
+            "The divisor is the sum of the absolute values; it must be the sum of the scores "
+            "themselves."
+        ),
+        question="What do the results of the scores 3 and -1 sum to?",
+    ),
+    Misconception(
         id="multiplies_the_products",
         exercise="dot_product",
         swaps=(("total = 0.0", "total = 1.0"), ("total += x * y", "total *= x * y")),

@@ -913,6 +913,17 @@ MISCONCEPTIONS = (
         question="Which dtype do the gradients of float64 tensors have in your code?",
     ),
     # self_attention_backward
+    Misconception(
+        id="averages_over_the_tokens",
+        exercise="self_attention_backward",
+        swaps=(("rows = x.flatten(0, -2)", "rows = x.flatten(0, -2) / (x.numel() / x.shape[-1])"),),
+        explanation=(
+            "The gradients of the matrices are means over all tokens; they must be sums, because "
+            "every token adds its part."
+        ),
+        question="How does the gradient of a matrix change if the same tokens come twice?",
+        when=("divides",),
+    ),
     misses(("keys", "values")),
     misses(("queries", "values")),
     misses(("queries", "keys")),

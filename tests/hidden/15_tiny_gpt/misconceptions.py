@@ -812,6 +812,17 @@ MISCONCEPTIONS = (
     ),
     # top_k_logits
     Misconception(
+        id="keeps_one_more",
+        exercise="top_k_logits",
+        swaps=(("torch.topk(logits, k, dim=-1)", "torch.topk(logits, min(k + 1, V), dim=-1)"),),
+        explanation=(
+            "One logit too many is kept: the limit is the one after the k-th largest logit; it "
+            "must be the k-th largest."
+        ),
+        question="With k = 1, which logit is the smallest one that is kept?",
+        when=("indexes | slices",),
+    ),
+    Misconception(
         id="keeps_exactly_k",
         exercise="top_k_logits",
         code="""

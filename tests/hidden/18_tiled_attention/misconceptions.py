@@ -508,6 +508,17 @@ MISCONCEPTIONS = (
         question="What is the logsumexp of two sides that both have a logsumexp of 0?",
     ),
     Misconception(
+        id="keeps_the_first_context_whole",
+        exercise="merge_tiles",
+        when=("adds",),
+        swaps=((MIXED, "context = context_a + share_b.unsqueeze(-1) * context_b"),),
+        explanation=(
+            "The context of the first side keeps its whole weight, but each of the two must be "
+            "multiplied by its share, and the two shares sum to 1."
+        ),
+        question="How much of the old context must be left if the new tile has nearly all weight?",
+    ),
+    Misconception(
         id="averages_the_contexts",
         exercise="merge_tiles",
         when=("divides | multiplies | calls lerp",),
