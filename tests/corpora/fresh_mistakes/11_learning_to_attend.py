@@ -795,3 +795,33 @@ def train(model: nn.Module, batches: Sequence[tuple[Tensor, Tensor]], learning_r
         ids, targets = batches[i]
         history += [train_step(model, ids, targets, learning_rate)]
     return history
+
+
+#% loss_of_softmax_and_losses_after
+#% cross_entropy | softmax_twice | cross_entropy takes the softmax twice.
+#% train | step_order | train lists the losses after the steps.
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    if targets.shape != logits.shape[:-1]:
+        raise ValueError(f'{tuple(targets.shape)} targets for {tuple(logits.shape)} logits')
+    log_probabilities = log_softmax(log_softmax(logits).exp())
+    chosen = log_probabilities.gather(-1, targets.unsqueeze(-1))
+    return -chosen.mean()
+
+
+def train(model: nn.Module, batches: Sequence[tuple[Tensor, Tensor]], learning_rate: float) -> list[float]:
+    losses = []
+    for ids, targets in batches:
+        train_step(model, ids, targets, learning_rate)
+        losses.append(cross_entropy(model(ids), targets).item())
+    return losses
+
+
+#% loss_over_the_positions_inlined
+#% cross_entropy | wrong_axis, softmax_axis | The log-softmax, written out, runs over axis 1 of any logits.
+def cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
+    if targets.shape != logits.shape[:-1]:
+        raise ValueError('shapes')
+    z = logits - logits.amax(dim=1, keepdim=True)
+    logp = z - torch.log(torch.exp(z).sum(dim=1, keepdim=True))
+    picked = torch.gather(logp, -1, targets[..., None])
+    return -picked.mean()

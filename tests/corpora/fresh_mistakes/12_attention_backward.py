@@ -840,3 +840,40 @@ def self_attention_backward(x: Tensor, W_query: Tensor, W_key: Tensor, W_value: 
     if x.dim() == 3:
         grads = [g.mean(0) for g in grads]
     return (dx, *grads)
+
+
+#% attention_scale_lost_and_results_swapped
+#% attention_backward | argument_ignored | A scale that is given is ignored.
+#% attention_backward | wrong_return | The gradients of queries and keys are swapped.
+def attention_backward(queries: Tensor, keys: Tensor, values: Tensor, grad_context: Tensor, scale: float | None=None, hidden: Tensor | None=None) -> tuple[Tensor, Tensor, Tensor]:
+    scale = queries.shape[-1] ** (-0.5)
+    scores = queries @ keys.transpose(-2, -1) * scale
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -torch.inf)
+    weights = torch.softmax(scores, dim=-1)
+    grad_values = weights.transpose(-2, -1) @ grad_context
+    grad_weights = grad_context @ values.transpose(-2, -1)
+    grad_scores = softmax_backward(weights, grad_weights) * scale
+    grad_queries = grad_scores @ keys
+    grad_keys = grad_scores.transpose(-2, -1) @ queries
+    return (grad_keys, grad_queries, grad_values)
+
+
+#% jacobian_negated_and_matrices_averaged
+#% softmax_jacobian | sign_reversed | The Jacobian has the opposite sign.
+#% self_attention_backward | wrong_reduction | The gradients of the matrices are means over the tokens.
+def softmax_jacobian(weights: Tensor) -> Tensor:
+    return torch.outer(weights, weights) - torch.diag(weights)
+
+
+def self_attention_backward(x: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor, grad_context: Tensor, scale: float | None=None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    queries, keys, values = (x @ W_query, x @ W_key, x @ W_value)
+    gradients = attention_backward(queries, keys, values, grad_context, scale)
+    grad_queries, grad_keys, grad_values = gradients
+    grad_x = grad_queries @ W_query.T + grad_keys @ W_key.T + grad_values @ W_value.T
+    rows = x.flatten(0, -2)
+    n = len(rows)
+    grad_W_query = rows.T @ grad_queries.flatten(0, -2) / n
+    grad_W_key = rows.T @ grad_keys.flatten(0, -2) / n
+    grad_W_value = rows.T @ grad_values.flatten(0, -2) / n
+    return (grad_x, grad_W_query, grad_W_key, grad_W_value)

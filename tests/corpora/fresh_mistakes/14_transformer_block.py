@@ -1491,3 +1491,24 @@ class TransformerBlock(nn.Module):
             return x + self.ff(self.norm1(x))
         x = self.norm1(x + self.att(x))
         return self.norm2(x + self.ff(x))
+
+
+#% network_with_root_of_two_pi_inlined
+#% FeedForward | step_wrong | GELU, written out, uses the root of 2 pi.
+class FeedForward(nn.Module):
+
+    def __init__(self, d_model: int, d_hidden: int, activation: str='gelu') -> None:
+        super().__init__()
+        if activation not in ('gelu', 'relu'):
+            raise ValueError(f'the activation is gelu or relu, not {activation!r}')
+        self.activation = gelu if activation == 'gelu' else torch.relu
+        self.linear1 = nn.Linear(d_model, d_hidden)
+        self.linear2 = nn.Linear(d_hidden, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.linear1(x)
+        if self.activation is gelu:
+            h = 0.5 * h * (1 + torch.tanh(math.sqrt(2 * math.pi) * (h + 0.044715 * h ** 3)))
+        else:
+            h = h.clamp(min=0)
+        return self.linear2(h)

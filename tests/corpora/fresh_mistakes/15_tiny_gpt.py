@@ -880,3 +880,19 @@ def generate(model: nn.Module, ids: Tensor, new_tokens: int, context_length: int
                 next_ids = torch.multinomial(torch.softmax(last * temperature, dim=-1), 1)
             ids = torch.cat((ids, next_ids), dim=1)
     return ids
+
+
+#% sample_keeps_one_more_inlined
+#% sample_next | boundary | The top k, written out, keep one logit more.
+def sample_next(logits: Tensor, temperature: float=1.0, top_k: int | None=None) -> Tensor:
+    if temperature < 0:
+        raise ValueError('temperature')
+    if top_k is not None:
+        if top_k < 1 or top_k > logits.shape[-1]:
+            raise ValueError('top_k')
+        ordered = logits.sort(dim=-1, descending=True).values
+        border = ordered[:, min(top_k, logits.shape[-1] - 1), None]
+        logits = torch.where(logits < border, -torch.inf, logits)
+    if temperature == 0:
+        return logits.argmax(-1, keepdim=True)
+    return torch.multinomial((logits / temperature).softmax(-1), 1)

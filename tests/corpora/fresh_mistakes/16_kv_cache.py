@@ -971,3 +971,40 @@ def decode(embeddings: Tensor, W_query: Tensor, W_key: Tensor, W_value: Tensor, 
         logits = context @ W_out @ W_vocab
         ids.append(logits.argmax().item())
     return ids
+
+
+#% heads_not_swapped_and_not_projected
+#% CachedMultiHeadAttention | transposed, reshaped | The heads are merged without swapping the axes.
+#% CachedMultiHeadAttention | layer_unused | out_proj is not applied.
+class CachedMultiHeadAttention(nn.Module):
+
+    def __init__(self, d_in: int, d_out: int, num_heads: int, qkv_bias: bool=False) -> None:
+        super().__init__()
+        if d_out % num_heads != 0:
+            raise ValueError(f'{num_heads} heads cannot share {d_out} features evenly')
+        self.num_heads = num_heads
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+
+    def forward(self, x: Tensor, cache: tuple[Tensor, Tensor] | None=None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        B, T_new, _ = x.shape
+        queries = self.W_query(x)
+        keys = self.W_key(x)
+        values = self.W_value(x)
+        H, d = (self.num_heads, queries.shape[-1] // self.num_heads)
+        queries = queries.view(B, T_new, H, d).transpose(1, 2)
+        keys = keys.view(B, T_new, H, d).transpose(1, 2)
+        values = values.view(B, T_new, H, d).transpose(1, 2)
+        if cache is not None:
+            past_keys, past_values = cache
+            keys = torch.cat((past_keys, keys), dim=2)
+            values = torch.cat((past_values, values), dim=2)
+        scores = queries @ keys.transpose(-2, -1) / d ** 0.5
+        mask = lower_right_mask(T_new, keys.shape[2])
+        masked = scores.masked_fill(mask == 0, -torch.inf)
+        weights = torch.softmax(masked, dim=-1)
+        context = weights @ values
+        context = context.reshape(B, T_new, H * d)
+        return (context, (keys, values))

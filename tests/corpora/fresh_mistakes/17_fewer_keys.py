@@ -1610,3 +1610,15 @@ class DecoderAttention(nn.Module):
         context = weights @ values
         context = context.transpose(1, 2).reshape(B, T, H * d)
         return (self.out_proj(context), cache)
+
+
+#% window_too_small_and_early_sinks
+#% window_mask | boundary | The window is one key too small.
+#% window_mask | mask_extra | Sinks are visible to earlier queries.
+def window_mask(length: int, window: int, sinks: int=0) -> Tensor:
+    if window < 1:
+        raise ValueError('window')
+    i = torch.arange(length).unsqueeze(1)
+    j = torch.arange(length).unsqueeze(0)
+    near = (j <= i) & (i - j < window - 1)
+    return near | (j < sinks)

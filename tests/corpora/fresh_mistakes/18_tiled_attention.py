@@ -1050,3 +1050,29 @@ def tiled_attention(queries: Tensor, keys: Tensor, values: Tensor, tile_size: in
             context, logsumexp = merge_tiles(context, logsumexp, *tile)
         contexts.append(context)
     return torch.cat(contexts, dim=-2)
+
+
+#% merge_keeps_the_old_weight_inlined
+#% tiled_attention | step_missing | The merging, written out, keeps the whole weight of the old context.
+def tiled_attention(queries: Tensor, keys: Tensor, values: Tensor, tile_size: int, causal: bool=False) -> Tensor:
+    Tq, Tk = (queries.shape[-2], keys.shape[-2])
+    contexts = []
+    for start in range(0, Tq, tile_size):
+        some_queries = queries[..., start:start + tile_size, :]
+        rows = some_queries.shape[:-1]
+        context = queries.new_zeros(*rows, values.shape[-1])
+        logsumexp = queries.new_full(rows, -torch.inf)
+        last_seen = torch.arange(start, start + rows[-1]) + Tk - Tq
+        for first in range(0, Tk, tile_size):
+            if causal and first > last_seen[-1]:
+                break
+            some_keys = keys[..., first:first + tile_size, :]
+            some_values = values[..., first:first + tile_size, :]
+            tokens = torch.arange(first, first + some_keys.shape[-2])
+            hidden = tokens > last_seen.unsqueeze(-1) if causal else None
+            new, lse = attend_tile(some_queries, some_keys, some_values, hidden=hidden)
+            both = torch.logaddexp(logsumexp, lse)
+            context = context + torch.exp(lse - both).nan_to_num().unsqueeze(-1) * new
+            logsumexp = both
+        contexts.append(context)
+    return torch.cat(contexts, dim=-2)

@@ -4034,3 +4034,164 @@ class DecoderBlock(nn.Module):
         x = self.norm1(x + self.self_att(x, x, past))
         x = self.norm2(x + self.cross_att(x, memory, visible))
         return self.norm3(x + ff(x))
+
+
+#% decoder_without_mask_and_norm_before_the_sum
+#% DecoderBlock | mask_missing | The self-attention of the decoder has no mask.
+#% EncoderBlock | step_order, step_misplaced | norm2 is applied before the sum.
+class EncoderBlock(nn.Module):
+
+    def __init__(self, attention: nn.Module, d_model: int, d_hidden: int, norm_first: bool=True, activation: str='gelu') -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.att = attention
+        self.norm1 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm2 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | None=None) -> Tensor:
+        visible = None if mask is None else mask.unsqueeze(1)
+        if self.norm_first:
+            normalized = self.norm1(x)
+            x = x + self.att(normalized, normalized, visible)
+            return x + self.ff(self.norm2(x))
+        x = self.norm1(x + self.att(x, x, visible))
+        return x + self.norm2(self.ff(x))
+
+
+class DecoderBlock(nn.Module):
+
+    def __init__(self, self_attention: nn.Module, cross_attention: nn.Module, d_model: int, d_hidden: int, norm_first: bool=True, activation: str='gelu') -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.self_att = self_attention
+        self.norm1 = LayerNorm(d_model)
+        self.cross_att = cross_attention
+        self.norm2 = LayerNorm(d_model)
+        self.ff = FeedForward(d_model, d_hidden, activation)
+        self.norm3 = LayerNorm(d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None=None) -> Tensor:
+        T_t = x.shape[1]
+        past = torch.ones(T_t, T_t, dtype=torch.bool).tril()
+        visible = None if memory_mask is None else memory_mask.unsqueeze(1)
+        if self.norm_first:
+            normalized = self.norm1(x)
+            x = x + self.self_att(normalized, normalized)
+            x = x + self.cross_att(self.norm2(x), memory, visible)
+            return x + self.ff(self.norm3(x))
+        x = self.norm1(x + self.self_att(x, x))
+        x = self.norm2(x + self.cross_att(x, memory, visible))
+        return self.norm3(x + self.ff(x))
+
+
+#% no_encoder_norm_and_no_padding
+#% Translator | layer_unused | encode leaves out encoder_norm.
+#% greedy_translate | step_missing | Items that have ended go on.
+class Translator(nn.Module):
+
+    def __init__(self, source_vocab: int, target_vocab: int, max_source: int, max_target: int, d_model: int, num_heads: int, num_blocks: int=1) -> None:
+        super().__init__()
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+        self.encoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            attention = MultiHeadCrossAttention(d_model, num_heads)
+            self.encoder.append(EncoderBlock(attention, d_model, 4 * d_model))
+        self.encoder_norm = LayerNorm(d_model)
+        self.decoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            self_attention = MultiHeadCrossAttention(d_model, num_heads)
+            cross_attention = MultiHeadCrossAttention(d_model, num_heads)
+            block = DecoderBlock(self_attention, cross_attention, d_model, 4 * d_model)
+            self.decoder.append(block)
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        T_s = source.shape[1]
+        if self.source_pos.num_embeddings < T_s:
+            raise ValueError(f"{T_s} tokens are more than the source's positions")
+        x = self.source_emb(source) + self.source_pos(torch.arange(T_s))
+        for block in self.encoder:
+            x = block(x, source_mask)
+        return x
+
+    def decode(self, inputs: Tensor, memory: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        T_t = inputs.shape[1]
+        if self.target_pos.num_embeddings < T_t:
+            raise ValueError(f"{T_t} tokens are more than the target's positions")
+        x = self.target_emb(inputs) + self.target_pos(torch.arange(T_t))
+        for block in self.decoder:
+            x = block(x, memory, source_mask)
+        return self.out_head(self.decoder_norm(x))
+
+    def forward(self, source: Tensor, inputs: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        memory = self.encode(source, source_mask)
+        return self.decode(inputs, memory, source_mask)
+
+
+def greedy_translate(model: nn.Module, source: Tensor, source_mask: Tensor | None, start: int, end: int, max_length: int, padding: int=0) -> Tensor:
+    B = source.shape[0]
+    with torch.no_grad():
+        memory = model.encode(source, source_mask)
+        ids = torch.full((B, 1), start)
+        done = torch.zeros(B, dtype=torch.bool)
+        for _ in range(max_length):
+            logits = model.decode(ids, memory, source_mask)[:, -1]
+            next_ids = logits.argmax(dim=-1)
+            ids = torch.cat((ids, next_ids.unsqueeze(-1)), dim=1)
+            done = done | (next_ids == end)
+            if done.all():
+                break
+    return ids[:, 1:]
+
+
+#% positions_of_the_source_and_no_mask
+#% Translator | operand_repeated | The positions of the target come from source_pos.
+#% Translator | argument_ignored | The decoder blocks get no mask.
+class Translator(nn.Module):
+
+    def __init__(self, source_vocab: int, target_vocab: int, max_source: int, max_target: int, d_model: int, num_heads: int, num_blocks: int=1) -> None:
+        super().__init__()
+        self.source_emb = nn.Embedding(source_vocab, d_model)
+        self.source_pos = nn.Embedding(max_source, d_model)
+        self.target_emb = nn.Embedding(target_vocab, d_model)
+        self.target_pos = nn.Embedding(max_target, d_model)
+        self.encoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            attention = MultiHeadCrossAttention(d_model, num_heads)
+            self.encoder.append(EncoderBlock(attention, d_model, 4 * d_model))
+        self.encoder_norm = LayerNorm(d_model)
+        self.decoder = nn.ModuleList()
+        for _ in range(num_blocks):
+            self_attention = MultiHeadCrossAttention(d_model, num_heads)
+            cross_attention = MultiHeadCrossAttention(d_model, num_heads)
+            block = DecoderBlock(self_attention, cross_attention, d_model, 4 * d_model)
+            self.decoder.append(block)
+        self.decoder_norm = LayerNorm(d_model)
+        self.out_head = nn.Linear(d_model, target_vocab)
+
+    def encode(self, source: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        T_s = source.shape[1]
+        if self.source_pos.num_embeddings < T_s:
+            raise ValueError(f"{T_s} tokens are more than the source's positions")
+        x = self.source_emb(source) + self.source_pos(torch.arange(T_s))
+        for block in self.encoder:
+            x = block(x, source_mask)
+        return self.encoder_norm(x)
+
+    def decode(self, inputs: Tensor, memory: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        T_t = inputs.shape[1]
+        if self.target_pos.num_embeddings < T_t:
+            raise ValueError(f"{T_t} tokens are more than the target's positions")
+        x = self.target_emb(inputs) + self.source_pos(torch.arange(T_t))
+        for block in self.decoder:
+            x = block(x, memory)
+        return self.out_head(self.decoder_norm(x))
+
+    def forward(self, source: Tensor, inputs: Tensor, source_mask: Tensor | None=None) -> Tensor:
+        memory = self.encode(source, source_mask)
+        return self.decode(inputs, memory, source_mask)

@@ -2672,3 +2672,35 @@ def patching_map(model: nn.Module, clean: Tensor, corrupted: Tensor, names: Sequ
                 out[n, t] = (difference(model(corrupted)) - low) / (high - low)
                 hook.remove()
     return out
+
+
+#% pattern_before_and_no_quotient
+#% patching_map | step_missing, wrong_divisor | The map is not divided by the whole difference.
+#% induction_pattern | direction_reversed, boundary | The pattern marks the token before the copy.
+def induction_pattern(ids: Tensor) -> Tensor:
+    same = ids.unsqueeze(-1) == ids.unsqueeze(-2)
+    earlier = torch.tril(same, diagonal=-1).float()
+    none = torch.zeros_like(earlier[..., :1])
+    return torch.cat((earlier[..., 1:], none), dim=-1)
+
+
+def patching_map(model: nn.Module, clean: Tensor, corrupted: Tensor, names: Sequence[str], right: Tensor, wrong: Tensor) -> Tensor:
+    if clean.shape != corrupted.shape:
+        raise ValueError(f'the texts differ in shape: {clean.shape} and {corrupted.shape}')
+    items = torch.arange(len(clean))
+
+    def difference(logits):
+        last = logits[:, -1]
+        return (last[items, right] - last[items, wrong]).mean()
+    with torch.no_grad():
+        clean_logits, clean_activations = record_activations(model, clean, names)
+        corrupted_logits, corrupted_activations = record_activations(model, corrupted, names)
+        lowest, highest = (difference(corrupted_logits), difference(clean_logits))
+        restored = torch.zeros(len(names), clean.shape[1])
+        for row, name in enumerate(names):
+            for position in range(clean.shape[1]):
+                patch = corrupted_activations[name].clone()
+                patch[:, position] = clean_activations[name][:, position]
+                logits = run_with_patches(model, corrupted, {name: patch})
+                restored[row, position] = difference(logits) - lowest
+        return restored

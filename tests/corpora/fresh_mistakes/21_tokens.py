@@ -1979,3 +1979,21 @@ def decode(ids: list[int], merges: list[tuple[int, int]]) -> str:
         return expand(left) + bytes([right]) if right < 256 else expand(left)
     data = b''.join((expand(n) for n in ids))
     return data.decode(errors='replace')
+
+
+#% negative_ids_and_numbers_swapped
+#% decode | check_missing | Negative ids are accepted.
+#% bits_per_byte | operand_repeated, wrong_operation | The loss is divided by the tokens and multiplied by the bytes.
+def decode(ids: list[int], merges: list[tuple[int, int]]) -> str:
+    tokens = token_bytes(merges)
+    for number in ids:
+        if number >= len(tokens):
+            raise ValueError(f'there is no token {number}')
+    joined = b''.join((tokens[number] for number in ids))
+    return joined.decode(errors='replace')
+
+
+def bits_per_byte(mean_loss: float, num_tokens: int, num_bytes: int) -> float:
+    if num_bytes == 0:
+        raise ValueError('a text without bytes has no loss per byte')
+    return mean_loss / math.log(2) * num_bytes / num_tokens
