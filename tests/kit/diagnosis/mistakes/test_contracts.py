@@ -113,7 +113,7 @@ Valid values of `n` raise an error.
     pytest.param(
         RESULT,
         """
-No gradient flows back through the queries, so nothing that computes them can be trained.
+No gradient flows back through the queries.
     queries = (x * 2).detach()
 `mask` is used even if the caller does not pass it.
     if True:

@@ -6,7 +6,7 @@ from autograder.diagnosis.mistakes import decoders
 from autograder.diagnosis.mistakes.exercise_code import ExerciseCode
 from tests.kit.diagnosis.mistakes.conftest import as_made, made_by
 
-UNBIASED = "The variance divides by one less than the number of features."
+UNBIASED = "The variance divides by one less than the number of entries."
 OUTSIDE = "The small number is added to the root; it must be added to what is under the root."
 IN_TURN = (
     "The parts are repeated as a whole, as in 0, 1, 0, 1; "

@@ -60,7 +60,7 @@ The heads are concatenated along the first axis; it must be the last axis.
     return torch.cat([x, x], dim=0)
 The heads are added up, so no later step can tell them apart.
     return sum([x, x])
-The result of the first head is used for all heads.
+The results of all heads are equal to that of the first one.
     return torch.cat([[x, x][0]] * len([x, x]), dim=-1)
 """,
         id="concatenated",

@@ -38,9 +38,9 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
         """
 Your code sets a seed, so the caller's seed has no effect.
     if True:; torch.default_generator.manual_seed(0); self.W_query = nn.Linear(d, d, bias=qkv_bias)
-`mask` is not registered as a buffer; a plain attribute does not move with its module.
+`mask` is not registered as a buffer; buffers move with their module.
     self.mask = torch.ones(d)
-`qkv_bias` has no effect: the layers always have a bias.
+`qkv_bias` has no effect: the layers that it governs always have a bias.
     self.W_query = torch.nn.Linear(d, d, bias=True); self.W_key = torch.nn.Linear(d, d, bias=True)
 `out_proj` has a bias, which differs from the docstring.
     self.out_proj = torch.nn.Linear(d, d, bias=True)
@@ -48,7 +48,7 @@ Your code sets a seed, so the caller's seed has no effect.
     pass
 Nothing is dropped in training.
     return torch.softmax(keys, dim=-1)
-Weights are also dropped in eval mode.
+Dropout is also applied in eval mode.
     return torch.nn.functional.dropout(torch.softmax(keys, dim=-1), self.dropout.p, training=True)
 """,
         id="layers",
@@ -68,7 +68,7 @@ All parameters come from one draw, so they get the wrong numbers.
     pytest.param(
         HEADS,
         """
-All heads are the same module, so they share their weights.
+All heads have the same weights, for example because they are the same module.
     self.heads = nn.ModuleList([Head(d, dropout)] * len(range(heads)))
 """,
         id="heads",
@@ -91,7 +91,7 @@ def test_parameters_are_created_in_the_wrong_order():
     """If parameters are created in the wrong order, a seed gives them wrong numbers."""
     sentence = "The parameters are created in the wrong order (`k`, `q`), so with the same seed "
 
-    assert f"{sentence}they get the wrong numbers." in made_by(modules, DRAWN)
+    assert f"{sentence}some of them get the wrong numbers." in made_by(modules, DRAWN)
 
 
 def test_a_parameter_starts_with_other_values():

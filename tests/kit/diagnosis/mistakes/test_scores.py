@@ -34,7 +34,7 @@ The scores are divided by the root of the size of the last axis of `scores`, not
     return torch.softmax(scores / scores.shape[-1] ** 0.5, dim=-1)
 The scale is applied after the softmax, so the weights of a query no longer sum to one.
     return torch.softmax(scores, dim=-1) / keys.shape[-1] ** 0.5
-The softmax runs over the queries; it must run over the keys. Now each column sums to one.
+The softmax runs over the queries; it must run over the keys.
     return torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-2)
 The scores are used as weights; a softmax must first make them positive, with a sum of one.
     return scores / keys.shape[-1] ** 0.5

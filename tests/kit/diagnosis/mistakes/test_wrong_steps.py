@@ -214,4 +214,4 @@ def test_a_power_that_is_not_a_root_is_named(divisor: str, sentence: str, grader
 
     assert found.misconception == "scale_wrong_power"
     assert sentence in found.explanation
-    assert "a power, or a division written after it?" in found.hint
+    assert "for a key of 16 features" in found.hint
