@@ -91,7 +91,7 @@ Your code overwrites the caller's `x`.
         """
 True and False are swapped in the result.
     return ~(x < n)
-The limit itself is on the wrong side of the comparison.
+The limit itself is on the wrong side.
     if n <= 0 or n > 3:
 A wrong value of `n` does not raise a ValueError.
     pass
