@@ -191,9 +191,9 @@ def _scale(tables: Iterable[Any]) -> _Scale:
 
 def _hidden(table: Any) -> Any:
     """Return where *table* is masked: -inf, or an exact zero in rows that each have the sum 1."""
-    if ((table.sum(dim=-1) - 1).abs() < ROUNDING).all() and table[table > 0].min() > UNDERFLOW:
-        return table == 0
-    return table == -inf
+    are_weights = ((table.sum(dim=-1) - 1).abs() < ROUNDING).all()
+    underflows = (table[table > 0] <= UNDERFLOW).any()
+    return table == (0 if are_weights and not underflows else -inf)
 
 
 def _with_largest(rows: Sequence[str], keys: Sequence[str], table: Any) -> list[str]:
@@ -276,7 +276,7 @@ def curves(
     axis.set(title=title, xlabel=labels[0], ylabel=labels[1])
     axis.set(xscale="log" if log else "linear", yscale="log" if log_y else "linear")
     if not log and all(one == int(one) for x, *_ in lines.values() for one in x):
-        axis.locator_params(axis="x", integer=True)  # there is no layer 1.5
+        axis.locator_params(axis="x", integer=True)  # layers and steps are whole
     axis.set_ylim(*limits or axis.get_ylim())
     _name_ends(axis, ends)
     if any(len(both) > 1 for _, *both in lines.values()):
