@@ -100,7 +100,7 @@ class Recorder:
         Numbers that agree with those of the last build keep their digits.
         """
         replies = self.record(stage)
-        with suppress(UsageError):  # there is no last build that can be read
+        with suppress(UsageError):  # the last build may be missing or damaged
             before = public_record.read(stage.records)
             replies = public_record.with_known_numbers(replies, before)
         _reject_unknown_words(stage, self._words, known_text)

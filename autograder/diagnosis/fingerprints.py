@@ -30,7 +30,7 @@ from autograder.diagnosis.observation import (
     status_of,
 )
 from autograder.diagnosis.rounded_values import digest, to_json_value
-from autograder.errors import CourseError, UsageError
+from autograder.errors import CourseError
 from autograder.sandbox.faults import NoGradients, Raised
 from autograder.suite import records
 from autograder.suite.noise import Agreement, agreement, is_same, least_agreement
@@ -320,10 +320,8 @@ def read(path: Path) -> Fingerprints:
 
 def find(path: Path) -> Fingerprints | None:
     """Read the evidence in the file at *path*; None if it is missing or can't be read."""
-    try:
-        return read(path)
-    except UsageError:
-        return None
+    known = records.find(path, "evidence", Fingerprints)
+    return None if known is None else _with_numbers(known, accumulate)
 
 
 def stored(known: Fingerprints) -> Fingerprints:

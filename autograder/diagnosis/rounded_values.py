@@ -65,11 +65,12 @@ def _tensor(answer: Tensor) -> dict[str, Any]:
     flat = answer.flatten()
     is_whole = not (flat.is_floating_point() or flat.is_complex())
     scale = 1.0 if is_whole else scale_of(flat)
-    entries = flat.tolist()
     if flat.numel() > MAX_ENTRIES:
-        kept = entries[int(GOLDEN * flat.numel())]
+        kept = flat[int(GOLDEN * flat.numel())].item()
         sums = [_weighted_sum(flat), *([] if is_whole else [scale])]
         entries = [float(kept) if is_whole else kept, *sums]
+    else:
+        entries = flat.tolist()
     dtype = str(answer.dtype).removeprefix("torch.")
     sizes = [*([] if dtype == USUAL else [dtype]), *map(str, answer.shape)]
     return {" ".join(sizes): [_number(value, scale) for value in entries]}
