@@ -265,7 +265,7 @@ class LiveEvidence(Evidence):
     def like_the_solution(self, key: Key, check: FailedCheck) -> bool:
         """Whether the program gives the solution's answers, up to the code's last answer."""
         count = len(self.seen(check).answers)
-        return self.programs.solves(key, self.solved_check(check.name), count, frozenset())
+        return self.programs.solves(key, self.solved_check(check.name), count)
 
     def seen(self, check: FailedCheck) -> Observation:
         """Return the observation of the student's code in *check*."""

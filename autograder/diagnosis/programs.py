@@ -43,8 +43,6 @@ from autograder.suite.student_proxy import (
     fault_of,
 )
 
-ALL: frozenset[str] = frozenset()  # verbs, where all count
-UNCOMPARED = "new"  # a verb whose answer says nothing
 PARTLY_COMPARED = {*UNCOMPARED_VERBS, "parameters", "buffers"}  # numbers may differ there
 REFUSED = ("refused", True)  # what an observation holds for an expected refusal
 NOT_ASKED = Fault(Status.WRONG_TYPE, "An answer that the next request needs is missing.")
@@ -99,7 +97,7 @@ class Programs:
         self._runs: dict[tuple[Key, str], Observation] = {}
         self._edited: dict[int, Rewrite] = {}  # misconceptions
         self._words: dict[Key, Counter[str]] = {}
-        self._solves: dict[tuple[Key, str, int, frozenset[str]], bool] = {}
+        self._solves: dict[tuple[Key, str, int], bool] = {}
 
     def mistake(self, number: int) -> Mistake:
         """Return the texts about the mistake with a number that a student may read."""
@@ -177,17 +175,11 @@ class Programs:
         names = self._exercise.names
         return "\n".join(ast.unparse(one) for one in nodes if getattr(one, "name", "") in names)
 
-    def solves(self, key: Key, solved: SolvedCheck, count: int, verbs: frozenset[str]) -> bool:
-        """Whether the program gives the solution's first *count* answers to one of the *verbs*.
-
-        Without verbs all answers count. Each comparison is made once.
-        """
-        known = (key, solved.check, count, verbs)
+    def solves(self, key: Key, solved: SolvedCheck, count: int) -> bool:
+        """Whether the program gives the solution's first *count* answers, compared once."""
+        known = (key, solved.check, count)
         if known not in self._solves:
-            answers = tuple(
-                (verb if verb in verbs or not verbs else UNCOMPARED, answer)
-                for verb, answer in solved.observation.answers[:count]
-            )
+            answers = solved.observation.answers[:count]
             shown = self.shows(key, solved, sought(Observation(answers, None)))
             self._solves[known] = shown is Agreement.SAME
         return self._solves[known]
