@@ -63,8 +63,9 @@ def mask(scope: Scope) -> Iterator[Rewrite]:
         scores, hidden = input_site(site), option(site.node, "mask", 1)
         if scores is None or hidden is None:
             continue
-        if isinstance(option(site.node, "value", 2), ast.Name):
-            continue  # such as the id of a padding, which hides no score
+        value = option(site.node, "value", 2)
+        if isinstance(value, ast.Name) or number_of(value) is not None:
+            continue  # such as the id of a padding, or a divisor of 1: neither hides a score
         added = hidden.left if isinstance(hidden, ast.Compare) else hidden
         fill = partial(put, site, X=scores, M=hidden, A=added)
         yield mistake("mask_missing", fill("X"))
