@@ -118,12 +118,15 @@ def one_of_each_group(found: Iterable[Mistake]) -> list[Mistake]:
     return list(firsts.values())
 
 
-def name_alike(found: Iterable[Mistake]) -> Diagnosis | None:
-    """Name one mistake, several with the same answers, or the kind that many share."""
+def name_alike(found: Iterable[Mistake], *, sure: bool = True) -> Diagnosis | None:
+    """Name one mistake, several with the same answers, or the kind that many share.
+
+    If these are not *sure*, another mistake may give the same answers as several of them.
+    """
     mistakes = one_of_each_group(found)
     mistakes = [one for one in mistakes if one.effect] or mistakes
     names = list(dict.fromkeys(mistake.id for mistake in mistakes))
-    more = False
+    more = len(mistakes) > 1 and not sure
     if len(mistakes) > MAX_NAMED:
         more = mistakes[0].written
         if not more and len(names) > 1:

@@ -356,15 +356,26 @@ class Ranking:
     def _by_several(self, known: Explanation | None = None) -> Explanation:
         """Name the program that explains most failed checks, then the best one for the rest.
 
-        Checks with a *known* explanation keep it.
+        Checks with a *known* explanation keep it. If wrong answers are left, they may refute the
+        names, so only sure ones are kept.
         """
+        found = self._in_rounds(known)
+        if all(check.name in found.diagnoses for check in self.wrong):
+            return found
+        found = self._in_rounds(known, sure=True)
+        if self._are_too_few(found.diagnoses):
+            return Explanation({})
+        diagnoses = {name: in_some_checks(one) for name, one in found.diagnoses.items()}
+        return found._replace(diagnoses=diagnoses)
+
+    def _in_rounds(self, known: Explanation | None, *, sure: bool = False) -> Explanation:
         first = known or Explanation({})
         diagnoses = dict(first.diagnoses)
         programs, written = list(first.programs), first.written
         for _ in range(MAX_ROUNDS):
             rest = [check for check in self.failed if check.name not in diagnoses]
             least = 0 if diagnoses else LEAST_SHARE * len(self.wrong)
-            found = self._most(rest, least)
+            found = [one for one in self._most(rest, least) if self._is_sure(one) or not sure]
             named = self._name(found, {check.name for check in rest})
             if not named.diagnoses and not any(check.wrong for check in rest):
                 named = self._by_exceptions(rest)
@@ -373,11 +384,12 @@ class Ranking:
             diagnoses |= named.diagnoses
             programs += named.programs
             written |= named.written
-        if self._are_too_few(diagnoses):
-            return Explanation({})
-        if any(check.name not in diagnoses for check in self.wrong):
-            diagnoses = {name: in_some_checks(one) for name, one in diagnoses.items()}
         return Explanation(diagnoses, programs, written)
+
+    def _is_sure(self, found: Candidate) -> bool:
+        """Whether more than a few plain values speak for the mistake: numbers, or the source."""
+        told = any(check.tells for check in self.failed if check.name in found.explained)
+        return told or self.evidence.mistake(found.key[0]).is_in_source
 
     def _are_too_few(self, diagnoses: Collection[str]) -> bool:
         """Whether most wrong answers contradict the mistakes that explain some of them."""
@@ -441,7 +453,8 @@ class Ranking:
         for check in self.failed:
             certain = [one for one in found if check.name in one.explained]
             here = certain or [one for one in found if check.name in one.named]
-            diagnosis = name_alike(self._mistakes(here))
+            sure = len(self.wrong) != 1 or any(map(self._is_sure, here))
+            diagnosis = name_alike(self._mistakes(here), sure=sure)
             if diagnosis and (names is None or check.name in names):
                 diagnoses[check.name] = diagnosis
         written = frozenset(diagnoses) if any(map(self._is_written, found)) else frozenset()

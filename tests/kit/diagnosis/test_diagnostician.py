@@ -260,7 +260,7 @@ def test_an_unknown_mistake_is_described_by_heuristics(make_grader):
     explained = make_grader("squares").explain("-2 * x", doubles_a_matrix)
 
     assert names(explained) == {"doubles_a_matrix": "constant_factor"}
-    assert "wrong by the same factor" in explained["doubles_a_matrix"].explanation
+    assert "off by the same factor" in explained["doubles_a_matrix"].explanation
 
 
 @pytest.mark.parametrize(

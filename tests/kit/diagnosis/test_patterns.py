@@ -142,8 +142,8 @@ def test_axes_are_named_by_their_position():
 @pytest.mark.parametrize(
     ("factor", "excerpt"),
     [
-        pytest.param(-1, "has the wrong sign", id="sign"),
-        pytest.param(1.2345, "wrong by the same factor", id="anything-else"),
+        pytest.param(-1, "have the wrong sign", id="sign"),
+        pytest.param(1.2345, "off by the same factor", id="anything-else"),
     ],
 )
 def test_a_constant_factor_is_named(factor: float, excerpt: str):
@@ -211,7 +211,7 @@ def test_a_parameter_is_named():
     right = {"W_q": X, "W_k": W}
     found = patterns.find_pattern({"W_q": X, "W_k": 2 * W}, right, "parameters")
 
-    assert found.sentence.startswith("W_k: Every entry is wrong by the same factor")
+    assert found.sentence.startswith("W_k: The wrong entries are all off by the same factor")
     assert name_of({"W_q": X, "W_k": LOGITS.exp()}, right, "parameters") == ""
 
 

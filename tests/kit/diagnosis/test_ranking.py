@@ -223,12 +223,13 @@ def test_a_missing_refusal_is_set_aside():
     assert names(table) == {"a": "scale_missing", "b": "scale_missing", "c": f"bank_{WRITTEN}"}
 
 
-def test_answers_that_tell_little_name_no_kind():
-    """A few numbers may name a misconception, but not a kind."""
-    failed = [wrong("a", tells=False), wrong("b")]
+def test_a_wrong_answer_that_is_left_refutes_what_a_few_plain_values_say():
+    """Next to it, only numbers or the source name the mistake behind some of the answers."""
+    for tells, named in ((False, {}), (True, {"a": "bank_9"})):
+        failed = [wrong("a", tells=tells), wrong("b")]
 
-    assert names(Table(failed, {"a": same(0)})) == {}
-    assert names(Table(failed, {"a": same(9)})) == {"a": "bank_9"}
+        assert names(Table(failed, {"a": same(9)})) == named
+    assert names(Table([wrong("a", tells=False), wrong("b")], {"a": same(0)})) == {}
 
 
 def test_a_kind_that_ends_in_the_same_exceptions_is_named():
