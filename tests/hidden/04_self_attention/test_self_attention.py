@@ -80,7 +80,9 @@ def mixes_tokens(attention, x, d_out):
     other[0] += 1
     before = tensor_like(attention(x), (len(x), d_out), "The result")
     after = tensor_like(attention(other), (len(x), d_out), "The result")
-    expect(not alike(after[-1], before[-1]), "The first token has no effect on the last one.")
+    expect(
+        not alike(after[-1], before[-1]), "A changed first token does not change the last result."
+    )
 
 
 def same_gradients(yours, ours, *names):
@@ -652,7 +654,7 @@ def test_transfer_makes_two_modules_agree(student, probe):
 
     after = tensor_like(target(x), (T, D_IN), "The target's output")
     expect(not alike(before, after), "The transfer does not change the target's output.")
-    agrees(after, source(x), "The target's output")
+    agrees(after, source(x), "The output of the target or of the source")
 
 
 @check("transfer_weights", points=0.1, layer="laws", needs=BOTH)
