@@ -6,9 +6,8 @@ have only an absolute error, because the last printed place is equally wide for 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -40,28 +39,31 @@ PROBE_RTOL = 1e-4
 INFINITIES = {"inf", "-inf"}
 SHOWN_DECIMALS = 4  # of a number in a message, unless the document prints more
 
-CONTAINERS: Final[Mapping[str, tuple[type, ...]]] = MappingProxyType(
-    {  # the name of each expected type, and the types that are accepted
-        "dict": (dict,),
-        "list": (list, tuple),
-        "tuple": (tuple, list),
-        "set": (set, frozenset),
-        "frozenset": (frozenset, set),
-    }
-)
+CONTAINERS: Final = {  # the name of each expected type, and the types that are accepted
+    "dict": (dict,),
+    "list": (list, tuple),
+    "tuple": (tuple, list),
+    "set": (set, frozenset),
+    "frozenset": (frozenset, set),
+}
 
 
-def agrees(actual: object, expected: object, what: str = "The result") -> None:
+def agrees(actual: object, expected: object, what: str = "The result", other: str = "") -> None:
     """Fail the check unless *actual* agrees with *expected*, which was computed.
 
     Tensors must have the same shape and dtype, and the same values up to float32 noise. Lists,
     tuples and dictionaries are compared entry by entry, and the message names the first wrong
     entry. A list is accepted for a tuple, and a ``frozenset`` for a set. Whole numbers, texts,
-    bytes and the entries of sets must be equal.
+    bytes and the entries of sets must be equal. A law that compares two results of the student
+    names the *other* one, because either may be wrong.
     """
     try:
         _agrees(actual, expected, what)
     except WrongAnswer as wrong:
+        if other and wrong.status is Status.WRONG_VALUE:
+            wrong.public = f"{says(what, 'differs')} from {other}."
+            message = wrong.message.replace("the expected values", other)
+            wrong.message = message.replace(f"; {it(what)} should be ", f"; {other} is ")
         if wrong.public_suite_grid is None and isinstance(expected, dict | list | tuple):
             wrong.public_suite_grid = partial(entries_grid, actual, expected, alike)
         raise

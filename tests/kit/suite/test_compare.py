@@ -89,6 +89,21 @@ def test_the_public_sentence_about_a_number_has_no_digit():
     assert not any(letter.isdigit() for letter in caught.value.public)
 
 
+def test_a_law_names_the_result_with_which_it_compares():
+    """Neither of two results of the student is called wrong."""
+    with pytest.raises(WrongAnswer) as several:
+        agrees(EXPECTED + 1, EXPECTED, "The result alone", "that in the batch")
+    with pytest.raises(WrongAnswer) as single:
+        agrees(3.25, 7.5, "The loss", "that before")
+
+    assert several.value.public == "The result alone differs from that in the batch."
+    assert several.value.message.startswith(
+        "The result alone differs from that in the batch in 4 of"
+    )
+    assert single.value.public == "The loss differs from that before."
+    assert single.value.message == "The loss is 3.2500; that before is 7.5000."
+
+
 def test_the_message_says_where_the_wrong_entries_are():
     """A message names the place of the wrong entries, and the largest difference."""
     actual = EXPECTED.clone()
