@@ -5,6 +5,31 @@ from autograder.diagnosis.misconceptions import Misconception
 # The source uses an optimizer of torch, and not only the base class of all optimizers.
 OPTIMIZER = ("calls optim | calls SGD | calls Adam | calls AdamW", "no calls Optimizer")
 
+
+def raises_small_probabilities(least: str) -> Misconception:
+    """Return the mistake that no probability is below *least*."""
+    return Misconception(
+        id=f"raises_small_probabilities_to_{least}",
+        exercise="log_softmax",
+        swaps=(
+            (
+                "return shifted - shifted.exp().sum(dim=-1, keepdim=True).log()",
+                (
+                    "probabilities = shifted.exp() / shifted.exp().sum(dim=-1, keepdim=True)\n"
+                    f"    return probabilities.clamp(min={least}).log()"
+                ),
+            ),
+        ),
+        title="Very small probabilities are raised before the logarithm",
+        explanation=(
+            f"A probability of 0 becomes {least} before the logarithm, so very unlikely tokens get "
+            "equal results."
+        ),
+        question="What is the logarithm of a quotient, if you take it before you divide?",
+        when=("calls log",),
+    )
+
+
 MISCONCEPTIONS = (
     # log_softmax
     Misconception(
@@ -55,6 +80,7 @@ MISCONCEPTIONS = (
         question="What is the logarithm of a quotient, if you take it before you divide?",
         when=("divides | calls softmax", "calls log"),
     ),
+    *map(raises_small_probabilities, ("1e-9", "1e-12")),
     Misconception(
         id="forgets_the_logarithm_of_the_sum",
         exercise="log_softmax",
@@ -359,6 +385,52 @@ MISCONCEPTIONS = (
         ),
         question="Which function of this stage applies a softmax to the logits?",
     ),
+    Misconception(
+        id="takes_values_without_positions",
+        exercise="Reader",
+        swaps=(("self.W_value(x)", "self.W_value(self.tok_emb(ids))"),),
+        explanation=(
+            "The values are computed from the vectors of tok_emb alone; they must be computed from "
+            "the sums with the position vectors."
+        ),
+        question="Which vectors do queries, keys and values each come from?",
+    ),
+    Misconception(
+        id="takes_the_last_positions",
+        exercise="Reader",
+        swaps=(
+            (
+                "torch.arange(T, device=ids.device)",
+                "torch.arange(context_length - T, context_length)",
+            ),
+        ),
+        explanation=(
+            "The last T rows of pos_emb are used; positions start at 0, so they must be the first "
+            "T rows."
+        ),
+        question="Which row of pos_emb belongs to the first token of a text?",
+    ),
+    Misconception(
+        id="scales_the_token_vectors",
+        exercise="Reader",
+        swaps=(("self.tok_emb(ids) +", "self.tok_emb(ids) * self.tok_emb.embedding_dim**0.5 +"),),
+        explanation=(
+            "The vectors of tok_emb are multiplied by the root of d_model, as in some models, but "
+            "the docstring does not ask for it."
+        ),
+        question="What does the docstring say about the vector of a token?",
+        when=("takes roots",),
+    ),
+    Misconception(
+        id="predicts_by_the_token_vectors",
+        exercise="Reader",
+        swaps=(("return self.out_head(context)", "return context @ self.tok_emb.weight.T"),),
+        explanation=(
+            "The logits are products of the context vectors with the rows of tok_emb, as in some "
+            "models, but out_head must compute them."
+        ),
+        question="Which of your layers has no effect on the result?",
+    ),
     # train_step
     Misconception(
         id="goes_uphill",
@@ -618,6 +690,55 @@ MISCONCEPTIONS = (
         when=("divides",),
     ),
     Misconception(
+        id="scales_the_gradients_down",
+        exercise="train_step",
+        swaps=(
+            (
+                "    with torch.no_grad():\n",
+                (
+                    "    nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n"
+                    "    with torch.no_grad():\n"
+                ),
+            ),
+        ),
+        explanation=(
+            "Before the step, the gradients are scaled down to a total norm of 1; they must be "
+            "used as they are."
+        ),
+        question="What does the docstring subtract from a parameter with a large gradient?",
+    ),
+    Misconception(
+        id="shrinks_the_parameters",
+        exercise="train_step",
+        swaps=(
+            (
+                "learning_rate * parameter.grad  #",
+                "learning_rate * (parameter.grad + 0.01 * parameter)  #",
+            ),
+        ),
+        explanation=(
+            "Each parameter p also shrinks by learning_rate · 0.01 · p, as with weight decay, but "
+            "the docstring does not ask for it."
+        ),
+        question="Which two terms does the new value of a parameter have in the docstring?",
+    ),
+    Misconception(
+        id="learns_from_the_last_positions_only",
+        exercise="train_step",
+        swaps=(
+            (
+                "cross_entropy(model(ids), targets)",
+                "cross_entropy(model(ids)[:, -1], targets[:, -1])",
+            ),
+        ),
+        explanation=(
+            "The loss is that of the last prediction of each item; it must be the mean over all "
+            "predictions."
+        ),
+        question="How many predictions does the model make for an item of T tokens?",
+        when=("indexes",),
+    ),
+    Misconception(
         id="makes_the_parameters_float32",
         exercise="train_step",
         swaps=(
@@ -738,6 +859,48 @@ MISCONCEPTIONS = (
         ),
         question="What is in the gradient of a parameter when the second batch comes?",
         when=("calls backward", "loops"),
+    ),
+    Misconception(
+        id="starts_with_old_gradients",
+        exercise="train",
+        code="""
+            def train(model, batches, learning_rate):
+                losses = []
+                for ids, targets in batches:
+                    loss = cross_entropy(model(ids), targets)
+                    loss.backward()
+                    with torch.no_grad():
+                        for parameter in model.parameters():
+                            if parameter.grad is not None:
+                                parameter -= learning_rate * parameter.grad
+                    model.zero_grad()
+                    losses.append(loss.item())
+                return losses
+        """,
+        explanation=(
+            "Gradients that an earlier call has left are not cleared before the first `backward`, "
+            "so they change the first step."
+        ),
+        question="What may be in the gradients of the model when the first batch comes?",
+        when=("calls backward",),
+    ),
+    Misconception(
+        id="takes_two_steps_on_each_batch",
+        exercise="train",
+        swaps=(
+            (
+                "losses.append(train_step(model, ids, targets, learning_rate))",
+                (
+                    "train_step(model, ids, targets, learning_rate)\n"
+                    "        losses.append(train_step(model, ids, targets, learning_rate))"
+                ),
+            ),
+        ),
+        explanation=(
+            "Two steps are taken on each batch, and the loss before the second one is returned; "
+            "there must be one step."
+        ),
+        question="How many steps change the model while your loop works on one batch?",
     ),
     Misconception(
         id="measures_before_it_trains",

@@ -26,7 +26,9 @@ WAYS = {
     "values": "grad_values @ W_value.T",
 }
 ALL_WAYS = " + ".join(WAYS.values())
+ALL_WAYS_SWAPPED = "grad_queries @ W_key.T + grad_keys @ W_query.T"
 SUMMED = " @ grad_{name}.flatten(0, -2)"
+OF_SIZE = ("takes roots | divides | calls shape | calls size",)
 
 
 def misses(missing: tuple[str, ...]) -> Misconception:
@@ -49,6 +51,21 @@ def misses(missing: tuple[str, ...]) -> Misconception:
     )
 
 
+def takes_another_matrix(name: str, other: str) -> Misconception:
+    """Return the mistake that the gradient of *name* reaches x by W_*other*."""
+    right = WAYS[name].partition(" @ ")[2].removesuffix(".T")
+    return Misconception(
+        id=f"multiplies_the_gradient_of_{name}_by_W_{other}",
+        exercise="self_attention_backward",
+        swaps=((WAYS[name], f"grad_{name} @ W_{other}.T"),),
+        explanation=(
+            f"In the gradient of x, the gradient of the {name} is multiplied by W_{other}; it must "
+            f"be multiplied by {right}."
+        ),
+        question=f"By which matrix was x multiplied to get the {name}?",
+    )
+
+
 def swapped(exercise: str, right: tuple[str, ...], first: str, second: str) -> Misconception:
     """Return the mistake that two of the gradients *right* are swapped in the result."""
     names = {f"grad_{first}": f"grad_{second}", f"grad_{second}": f"grad_{first}"}
@@ -62,7 +79,7 @@ def swapped(exercise: str, right: tuple[str, ...], first: str, second: str) -> M
     )
 
 
-def default_scale(size: str, value: str) -> Misconception:
+def default_scale(size: str, value: str, *when: str) -> Misconception:
     """Return the mistake that the scale is *size* by default, in code *value*."""
     return Misconception(
         id=f"scales_by_{size.replace(' ', '_')}_by_default",
@@ -70,7 +87,7 @@ def default_scale(size: str, value: str) -> Misconception:
         swaps=((DEFAULT, f"scale = {value}"),),
         explanation=f"By default, the scale is {size}; it must be one divided by the root of d.",
         question="By which number are the scores divided if nobody gives a scale?",
-        when=("takes roots | divides | calls shape | calls size",),
+        when=when,
     )
 
 
@@ -121,6 +138,20 @@ MISCONCEPTIONS = (
             "mean."
         ),
         question="How much does the loss of one prediction among N contribute to the mean?",
+    ),
+    Misconception(
+        id="divides_the_targets_only",
+        exercise="cross_entropy_backward",
+        swaps=((LOSS, "return probabilities - wanted / N"),),
+        explanation="The 1 at the target is divided by N; the probabilities must be, too.",
+        question="Which terms does the mean of the losses divide by N?",
+    ),
+    Misconception(
+        id="divides_the_probabilities_only",
+        exercise="cross_entropy_backward",
+        swaps=((LOSS, "return probabilities / N - wanted"),),
+        explanation="The probabilities are divided by N; the 1 at the target must be, too.",
+        question="Which terms does the mean of the losses divide by N?",
     ),
     Misconception(
         id="divides_by_the_vocabulary",
@@ -380,7 +411,7 @@ MISCONCEPTIONS = (
             "The weights multiply the gradients only; they must also multiply the mean that is "
             "subtracted from these."
         ),
-        question="Where do the parentheses end in Σ_j w_i (g_i - w_j g_j)?",
+        question="In w_i g_i - w_i Σ_j w_j g_j, how many terms have the factor w_i?",
         when=("subtracts",),
     ),
     Misconception(
@@ -467,13 +498,14 @@ MISCONCEPTIONS = (
     ),
     Misconception(
         id="forgets_the_weights_of_the_first_term",
+        title="The first term lacks its weight",
         exercise="softmax_backward",
         swaps=((SCORES_BACK, "return grad_weights - weights * mean"),),
         explanation=(
-            "The first term is the gradient itself; it must be the gradient times its weight."
+            "The result is g_i - w_i Σ_j w_j g_j for the gradients g and the weights w: the first "
+            "term lacks its weight."
         ),
         question="Which factor do both terms, w_i g_i and w_i Σ w_j g_j, have in common?",
-        when=("subtracts", "multiplies"),
     ),
     Misconception(
         id="loses_the_axis_of_the_sum",
@@ -635,8 +667,30 @@ MISCONCEPTIONS = (
         ),
         question="What is `0.0 or 0.5` in Python?",
     ),
-    default_scale("the root of d", "queries.shape[-1] ** 0.5"),
-    default_scale("one divided by d", "1 / queries.shape[-1]"),
+    default_scale("the root of d", "queries.shape[-1] ** 0.5", *OF_SIZE),
+    default_scale("one divided by d", "1 / queries.shape[-1]", *OF_SIZE),
+    default_scale("one divided by the root of d_v", "values.shape[-1] ** -0.5", *OF_SIZE),
+    default_scale("1", "1.0"),
+    Misconception(
+        id="scales_by_the_default_on_the_way_back",
+        exercise="attention_backward",
+        swaps=((GRAD_SCORES, f"{UNSCALED} * queries.shape[-1] ** -0.5"),),
+        explanation=(
+            "On the way back, the scale is one divided by the root of d, even if the caller gives "
+            "another one."
+        ),
+        question="By which number must the gradient of the scores be multiplied?",
+    ),
+    Misconception(
+        id="scales_by_the_default_on_the_way_forward",
+        exercise="attention_backward",
+        swaps=((FORWARD, "scores = queries @ keys.transpose(-2, -1) * queries.shape[-1] ** -0.5"),),
+        explanation=(
+            "The weights come from scores with the default scale, even if the caller gives another "
+            "one."
+        ),
+        question="From which scores did the forward pass compute its weights?",
+    ),
     Misconception(
         id="hides_gradients_only",
         exercise="attention_backward",
@@ -708,6 +762,27 @@ MISCONCEPTIONS = (
         ),
         question="Which function of this stage turns grad_weights into grad_scores?",
         when=("takes a softmax", "multiplies matrices"),
+    ),
+    Misconception(
+        id="lacks_a_weight_but_not_the_mask",
+        exercise="attention_backward",
+        swaps=(
+            (
+                GRAD_SCORES,
+                (
+                    "mean = (weights * grad_weights).sum(dim=-1, keepdim=True)\n"
+                    "    grad_scores = (grad_weights - weights * mean) * scale\n"
+                    "    if hidden is not None:\n"
+                    "        grad_scores = grad_scores.masked_fill(hidden, 0.0)"
+                ),
+            ),
+        ),
+        title="The first term lacks its weight",
+        explanation=(
+            "Apart from the mask, the gradient of the scores is g_i - w_i Σ_j w_j g_j for the "
+            "gradients g of the weights w: the first term lacks its weight."
+        ),
+        question="On the diagonal of the Jacobian, from which numbers are the products subtracted?",
     ),
     Misconception(
         id="gives_the_scores_to_softmax_backward",
@@ -809,7 +884,7 @@ MISCONCEPTIONS = (
             "In the gradient of the values, the weights are not transposed: row k must be a sum "
             "over all queries that attended to key k."
         ),
-        question="What are the shapes of weights, grad_context and values, and which product fits?",
+        question="In which row or column of the weights are those that key k got from all queries?",
         when=("takes a softmax", "multiplies matrices"),
     ),
     Misconception(
@@ -820,7 +895,7 @@ MISCONCEPTIONS = (
             "In the gradient of the keys, grad_scores is not transposed: row k must be a sum "
             "over all queries that were compared with key k."
         ),
-        question="What are the shapes of grad_scores, queries and keys, and which product fits?",
+        question="In which row or column of grad_scores are the scores of key k?",
         when=("takes a softmax", "multiplies matrices"),
     ),
     Misconception(
@@ -923,6 +998,27 @@ MISCONCEPTIONS = (
         ),
         question="How does the gradient of a matrix change if the same tokens come twice?",
         when=("divides",),
+    ),
+    takes_another_matrix("keys", "query"),
+    takes_another_matrix("queries", "key"),
+    Misconception(
+        id="swaps_the_matrices_of_queries_and_keys",
+        exercise="self_attention_backward",
+        swaps=((f"{WAYS['queries']} + {WAYS['keys']}", ALL_WAYS_SWAPPED),),
+        explanation="In the gradient of x, W_query and W_key are swapped.",
+        question="By which matrix was x multiplied to get the keys?",
+    ),
+    Misconception(
+        id="takes_the_gradient_of_the_context_for_W_value",
+        exercise="self_attention_backward",
+        swaps=(
+            (f"rows.T{SUMMED.format(name='values')}", f"rows.T{SUMMED.format(name='context')}"),
+        ),
+        explanation=(
+            "The gradient of W_value is computed from that of the context; it must be computed "
+            "from that of the values."
+        ),
+        question="Which step of the forward pass comes between the values and the context?",
     ),
     misses(("keys", "values")),
     misses(("queries", "values")),

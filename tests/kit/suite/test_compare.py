@@ -90,7 +90,7 @@ def test_the_public_sentence_about_a_number_has_no_digit():
 
 
 def test_a_law_names_the_result_with_which_it_compares():
-    """Neither of two results of the student is called wrong."""
+    """If two results of the student differ, the message calls none of them wrong."""
     with pytest.raises(WrongAnswer) as several:
         agrees(EXPECTED + 1, EXPECTED, "The result alone", "that in the batch")
     with pytest.raises(WrongAnswer) as single:
