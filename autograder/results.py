@@ -157,6 +157,7 @@ class Grid(msgspec.Struct, frozen=True):
 
     *rows* and *columns* name the tokens if an axis has one entry per token; otherwise they are
     empty. *part* is the index of a part, such as ``[1, :8]``; *corner* is its first row and column.
+    If *own*, what is expected is itself a result of the student's code.
     """
 
     expected: tuple[tuple[str, ...], ...]
@@ -167,6 +168,7 @@ class Grid(msgspec.Struct, frozen=True):
     columns: tuple[str, ...] = ()
     part: str = ""
     corner: tuple[int, int] = (0, 0)
+    own: bool = False
 
     def __post_init__(self) -> None:
         force_setattr(self, "part", line(self.part, MAX_WORD))

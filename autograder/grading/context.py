@@ -57,7 +57,7 @@ class SuiteContext:
         spec = spec_of(item)
         if isinstance(channel, Session) and spec is not None:
             channel.begin(spec.exercise)
-        self.last_student = Student(channel, self.probe(item).seed)
+        self.last_student = Student(channel, self.probe(item).seed, marks=True)
         return self.last_student
 
     def reference(self, item: pytest.Item) -> Student:

@@ -156,8 +156,8 @@ class ExerciseFeedback:
             return ()
         names = " and ".join(self.uses)
         verb = "are" if len(self.uses) > 1 else "is"
-        before = [Dependency(f"It uses {names}, which {verb} not right yet.")] if names else []
-        return (*before, *self.first.titled)
+        uses = f"It uses {names}, which {verb} not right yet; what follows may come from there."
+        return (*([Dependency(uses)] if names else ()), *self.first.titled)
 
     @property
     def line(self) -> int:

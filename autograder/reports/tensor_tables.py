@@ -34,11 +34,14 @@ class TensorTable(msgspec.Struct, frozen=True):
 
 
 def tensor_tables(grid: Grid) -> tuple[TensorTable, ...]:
-    """Return the tables Expected, Yours and, for numbers, Difference."""
+    """Return the tables Expected, Yours and, for numbers, Difference.
+
+    Another result of the student's code is not expected: the two must be equal.
+    """
     shaded = bool(grid.rows and grid.columns)
     right = [[False] * len(row) for row in grid.expected]
     tables = [
-        _table("Expected", grid, grid.expected, right, shaded=shaded),
+        _table("Must equal" if grid.own else "Expected", grid, grid.expected, right, shaded=shaded),
         _table("Yours", grid, grid.yours, grid.wrong, shaded=shaded),
     ]
     if grid.difference:

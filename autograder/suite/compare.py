@@ -12,12 +12,14 @@ from typing import Any, Final
 
 import numpy as np
 import torch
+from msgspec.structs import replace
 from torch import Tensor
 
 from autograder.results import Status
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.noise import NOISE, PRINTED_NOISE, note_margin
+from autograder.suite.own_results import is_own, plain
 from autograder.suite.wrong_entries import (
     entries_grid,
     first_wrong_part,
@@ -55,18 +57,45 @@ def agrees(actual: object, expected: object, what: str = "The result", other: st
     tuples and dictionaries are compared entry by entry, and the message names the first wrong
     entry. A list is accepted for a tuple, and a ``frozenset`` for a set. Whole numbers, texts,
     bytes and the entries of sets must be equal. A law that compares two results of the student
-    names the *other* one, because either may be wrong.
+    names the *other* one, because either may be wrong; of tensors it is known that they are two
+    such results.
     """
     try:
-        _agrees(actual, expected, what)
+        _agrees(plain(actual), plain(expected), what)
     except WrongAnswer as wrong:
-        if other and wrong.status is Status.WRONG_VALUE:
-            wrong.public = f"{says(what, 'differs')} from {other}."
-            message = wrong.message.replace("the expected values", other)
-            wrong.message = message.replace(f"; {it(what)} should be ", f"; {other} is ")
         if wrong.public_suite_grid is None and isinstance(expected, dict | list | tuple):
             wrong.public_suite_grid = partial(entries_grid, actual, expected, alike)
+        if (other or is_own(expected)) and not wrong.of_two:
+            name = other or f"the result that {it(what)} must equal"
+            _tell_of_two(wrong, plain(actual), plain(expected), what, name)
         raise
+
+
+def _tell_of_two(wrong: WrongAnswer, actual: Any, other: Any, what: str, name: str) -> None:
+    """Put *wrong* in words about two results of the student's code, if it speaks of such."""
+    if wrong.status is Status.NOT_FINITE or isinstance(actual, Tensor) != isinstance(other, Tensor):
+        return
+    wrong.of_two = True
+    wrong.public = wrong.message = f"{says(what, 'differs')} from {name}."
+    same_form = getattr(actual, "shape", ()) == getattr(other, "shape", ())
+    if getattr(actual, "ndim", 0) and same_form and actual.dtype == other.dtype:
+        answer, wanted = (one.int() if one.dtype is torch.bool else one for one in (actual, other))
+        differs = _wrong_entries(answer.detach(), wanted.detach(), _bound(wanted.detach()))
+        count = _count(answer.detach(), wanted.detach(), differs, SHOWN_DECIMALS)
+        wrong.message = f"{wrong.public[:-1]}{count}."
+    elif not is_long(actual, other):
+        verb = "is" if it(what) == "it" else "are"
+        wrong.message = f"{what} {verb} {_form(actual)}; {name} {verb} {_form(other)}."
+    if make := wrong.public_suite_grid:
+        wrong.public_suite_grid = lambda: (grid := make()) and replace(grid, own=True)
+
+
+def _form(value: Any) -> str:
+    """Return *value* as text; of a tensor with axes, its dtype and shape."""
+    if isinstance(value, Tensor) and value.ndim:
+        return f"{_short(value.dtype)} of shape {tuple(value.shape)}"
+    number = value.item() if isinstance(value, Tensor) else value
+    return f"{number:.{SHOWN_DECIMALS}f}" if isinstance(number, float) else shown(number)
 
 
 def _agrees(actual: object, expected: object, what: str) -> None:
@@ -315,8 +344,8 @@ def _close(
         places = 0 if _is_whole(answer) and _is_whole(expected) else SHOWN_DECIMALS
     shown = max(places, SHOWN_DECIMALS) if places else 0
     sentence = (
-        f"{says(what, 'differs')} from the expected values in {int(wrong.sum())} of "
-        f"{wrong.numel()} entries{_at_most(answer, expected, wrong, shown)}.{where_wrong(wrong)}"
+        f"{says(what, 'differs')} from the expected values"
+        f"{_count(answer, expected, wrong, shown)}.{where_wrong(wrong)}"
     )
     if not wrong.ndim and not answer.is_complex():  # the expected number has the same dtype
         pair = (f"{float(one):.{shown}f}" for one in (answer, expected))
@@ -328,6 +357,12 @@ def _close(
 
 def _is_whole(values: Tensor) -> bool:
     return not values.is_complex() and torch.equal(values, values.round())
+
+
+def _count(answer: Tensor, expected: Tensor, wrong: Tensor, places: int) -> str:
+    """Return a phrase with the number of *wrong* entries, and how far they are off."""
+    much = _at_most(answer, expected, wrong, places)
+    return f" in {int(wrong.sum())} of {wrong.numel()} entries{much}"
 
 
 def _at_most(answer: Tensor, expected: Tensor, wrong: Tensor, places: int) -> str:

@@ -36,6 +36,7 @@ from autograder.suite.answer_values import (
     read_tensors,
 )
 from autograder.suite.checks import Notice, WrongAnswer
+from autograder.suite.own_results import marked, plain
 
 YOUR_MODULE = "Your module"  # the subject of sentences without a name
 # How the worker's texts begin if a result has no gradients.
@@ -128,17 +129,20 @@ class Student:
     check passes. The instructor reads *doubts*, which contain a sentence for each exercise that the
     check could not decide. *given_back* contains the arguments that were parts of earlier answers,
     such as a cache. For the number of each request it maps the path of an argument to the path of
-    the part, which begins with the number of the answer.
+    the part, which begins with the number of the answer. With *marks*, tensors in answers are
+    marked as the student's own.
     """
 
-    def __init__(self, channel: Channel, seed: int = 0) -> None:
+    def __init__(self, channel: Channel, seed: int = 0, *, marks: bool = False) -> None:
         self.changed_inputs: tuple[int, ...] = ()
         self.methods: set[str] = set()
         self.notices: list[Notice] = []
         self.doubts: dict[str, str] = {}
         self.given_back: dict[int, dict[PartPath, PartPath]] = {}
         self._answers: list[tuple[str, Any]] = []
-        self._parts: dict[Hashable, PartPath] = {}  # of answers, which `_answers` keeps alive
+        self._marked: list[Any] = []  # the answers as the check gets them
+        self._parts: dict[Hashable, PartPath] = {}  # of answers, which `_marked` keeps alive
+        self._mark = marked if marks else lambda value: value
         self._channel = channel
         self._seed: int | None = seed
 
@@ -181,9 +185,11 @@ class Student:
         except BadMessageError as error:
             sentence = "The answer contradicts itself"
             raise Fault(Status.BAD_OUTPUT, f"{sentence}: {error}.", public=f"{sentence}.") from None
-        self._parts |= dict(_own_parts({len(self._answers): value}))
+        answer = self._mark(value)
+        self._parts |= dict(_own_parts({len(self._answers): answer}))
         self._answers.append((verb, value))
-        return value
+        self._marked.append(answer)
+        return answer
 
     def is_refused(
         self, verb: Verb, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], handle: int = -1
@@ -459,7 +465,7 @@ def _entries(cotangent: Cotangent) -> Any:
 def encode_argument(thing: Any) -> Value:
     """Encode *thing* as an argument of a request."""
     if isinstance(thing, Tensor):
-        return encode_tensor(thing.detach(), SEND_BYTES)
+        return encode_tensor(plain(thing).detach(), SEND_BYTES)
     return _RequestEncoder(_no_module, SEND_BYTES).encode(thing)
 
 
@@ -472,7 +478,7 @@ class _RequestEncoder(Encoder):
         if array := encode_array(thing, self._remaining_bytes):
             self._remaining_bytes -= len(array.tensor.data)
             return array
-        return super().encode(thing, depth)
+        return super().encode(plain(thing), depth)
 
 
 def _no_module(module: object) -> int:

@@ -175,7 +175,7 @@ CASES = [  # the name of the row, a statement that provokes it, and a part of th
     ("no_such_axis", "torch.ones(3).mT", "needs a matrix"),
     ("no_such_axis", "torch.triu(torch.ones(3))", "needs a matrix"),
     ("no_such_axis", "A[0, 0, 0]", "more numbers than the 2 axes"),
-    ("no_such_index", "A[3]", "Index 3 is out of range for axis 0, which has size 3"),
+    ("no_such_index", "A[3]", "Index 3 is out of range for an axis of size 3"),
     ("values_and_names", "b, t, d = A.shape", "need 3 values, but there are 2"),
     ("values_and_names", "t, d = B.shape", "take 2 values, but there are more"),
     ("sizes_of_joined", "torch.cat([A, ONES])", "Tensors are concatenated along axis 0"),

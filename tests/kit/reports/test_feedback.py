@@ -111,5 +111,7 @@ def test_a_dependency_comes_before_the_problem():
     first = CheckFeedback("A title.", "✗", "a word", 0.0, 1.0, (Message("No."),))
     problem = replace(EXERCISE, first=first, uses=("Norm", "scale")).problem
 
-    assert problem[0] == Dependency("It uses Norm and scale, which are not right yet.")
+    assert problem[0] == Dependency(
+        "It uses Norm and scale, which are not right yet; what follows may come from there."
+    )
     assert replace(EXERCISE, uses=("Norm",)).problem == ()

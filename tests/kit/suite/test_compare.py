@@ -19,6 +19,7 @@ from autograder.suite.compare import (
     tensor,
     tensor_like,
 )
+from autograder.suite.own_results import marked
 
 NAN, INF = torch.nan, torch.inf
 HALF_A_UNIT = 0.5e-4 + FLOAT_NOISE  # of the fourth decimal
@@ -102,6 +103,34 @@ def test_a_law_names_the_result_with_which_it_compares():
     )
     assert single.value.public == "The loss differs from that before."
     assert single.value.message == "The loss is 3.2500; that before is 7.5000."
+
+
+def test_tensors_that_the_student_computed_are_known_as_such():
+    """What a check computes from them is not called expected."""
+    sums = marked(EXPECTED).sum(dim=0) * 2
+    form = "The result is float32 of shape (3,); the result that it must equal is float32 of"
+    for actual, text in (
+        (torch.zeros(2), "The result differs from the result that it must equal in 2 of 2 entries"),
+        (torch.zeros(3), form),
+        (torch.full((2,), NAN), "The result contains NaN"),
+    ):
+        with pytest.raises(WrongAnswer) as caught:
+            agrees(actual, sums)
+
+        assert caught.value.message.startswith(text)
+        grid = caught.value.public_suite_grid
+        assert not text.endswith("entries") or grid().own
+    with pytest.raises(WrongAnswer) as entry:
+        agrees([torch.tensor(1.0)], [sums[0]], "The list")
+    assert entry.value.message == (
+        f"Entry 0 of the list is 1.0000; the result that it must equal is {float(sums[0]):.4f}."
+    )
+
+
+def test_a_result_of_the_student_that_is_compared_with_a_right_one_is_called_wrong():
+    """Only what is expected decides the words."""
+    with pytest.raises(WrongAnswer, match="differs from the expected values"):
+        agrees(marked(EXPECTED) + 1, EXPECTED)
 
 
 def test_the_message_says_where_the_wrong_entries_are():

@@ -1,0 +1,36 @@
+"""Marks the tensors that a check computes from results of the student's code.
+
+Such a tensor may be wrong itself, so nothing that differs from it is wrong for sure.
+"""
+
+from typing import Any
+
+from torch import Tensor
+
+
+class OwnTensor(Tensor):
+    """A result of the student's code, or a tensor that was computed from one."""
+
+
+def marked(value: Any) -> Any:
+    """Return *value* with marked tensors, at any depth."""
+    if isinstance(value, Tensor):
+        own = value.detach().as_subclass(OwnTensor)
+        return own.requires_grad_(value.requires_grad)
+    if isinstance(value, dict):
+        return {key: marked(one) for key, one in value.items()}
+    return type(value)(map(marked, value)) if isinstance(value, list | tuple) else value
+
+
+def plain(value: Any) -> Any:
+    """Return a tensor without its mark; anything else as it is."""
+    return value.as_subclass(Tensor) if isinstance(value, OwnTensor) else value
+
+
+def is_own(value: Any) -> bool:
+    """Whether *value* is, or contains, a marked tensor."""
+    if isinstance(value, dict):
+        return any(map(is_own, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(is_own, value))
+    return isinstance(value, OwnTensor)
