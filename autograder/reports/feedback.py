@@ -156,7 +156,7 @@ class ExerciseFeedback:
             return ()
         names = " and ".join(self.uses)
         verb = "are" if len(self.uses) > 1 else "is"
-        uses = f"It uses {names}, which {verb} not right yet; what follows may come from there."
+        uses = f"It uses {names}, which {verb} not right yet, and the problem may come from there."
         return (*([Dependency(uses)] if names else ()), *self.first.titled)
 
     @property

@@ -106,7 +106,7 @@ def test_a_law_names_the_result_with_which_it_compares():
 
 
 def test_tensors_that_the_student_computed_are_known_as_such():
-    """What a check computes from them is not called expected."""
+    """A tensor that a check computes from results of the student is not called expected."""
     sums = marked(EXPECTED).sum(dim=0) * 2
     form = "The result is float32 of shape (3,); the result that it must equal is float32 of"
     for actual, text in (
