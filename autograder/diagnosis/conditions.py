@@ -6,7 +6,7 @@ speaks only about results.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from autograder.diagnosis.student_code import OPERATIONS, WrittenCode, loses_axis, name_of
@@ -60,6 +60,7 @@ FACTS: Final[Mapping[str, Callable[[WrittenCode], bool]]] = {
     "loses an axis": lambda code: any(map(loses_axis, code.nodes)),
     "leaves loops early": lambda code: code.leaves_loops_early,
     "skips iterations": lambda code: code.skips_iterations,
+    "leaves a name unused": lambda code: any(unused(code.nodes)),
     "uses infinity": lambda code: bool({"inf", "float", "finfo"} & (code.called | code.reads)),
     "takes a softmax twice": lambda code: code.softmaxes > 1 or "loops" in code.operations,
 }
@@ -104,6 +105,14 @@ def require_conditions(conditions: Iterable[str]) -> None:
             if words not in FACTS and words not in OPERATIONS and not _about(words):
                 msg = f"unknown condition {words!r}"
                 raise ValueError(msg)
+
+
+def unused(nodes: Sequence[ast.AST]) -> list[ast.Assign]:
+    """List the assignments among *nodes* of a name that none of them reads."""
+    names = [each for each in nodes if isinstance(each, ast.Name)]
+    read = {each.id for each in names if isinstance(each.ctx, ast.Load)}
+    found = [each for each in nodes if isinstance(each, ast.Assign)]
+    return [each for each in found if getattr(each.targets[0], "id", None) not in {None, *read}]
 
 
 def _writes(code: WrittenCode, number: str, times: str, *_: str) -> bool:

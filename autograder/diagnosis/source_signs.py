@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from autograder.diagnosis.conditions import unused
 from autograder.diagnosis.contract import Contract, methods
 from autograder.diagnosis.sentences import Sentence, TextEntry, fill, read_entries
 from autograder.diagnosis.student_code import (
@@ -226,14 +227,18 @@ def _layers_in_calls(definition: Definition, code: StudentCode) -> Iterator[Sign
 
 
 def _lost_results(definition: Definition) -> Iterator[Sign]:
-    """Find a statement that computes a tensor and drops it."""
+    """Find a statement that computes a tensor and drops it, or sets a name that nothing reads."""
     layers = _own(definition, ast.Store)
+    lost = unused([*ast.walk(definition)])
     for function in methods(definition).values():
         loops = [each for each in ast.walk(function) if isinstance(each, ast.For)]
         called = {name for each in loops for name in map(name_of, ast.walk(each.target)) if name}
         for each in ast.walk(function):
             if isinstance(each, ast.Expr) and (what := _computed(each.value, layers, called)):
                 yield Sign.of("result_dropped", line=each.lineno, what=what)
+            if each in lost and _computed(each.value, layers, called):
+                found = Sign.of("result_unused", line=each.lineno, name=name_of(each.targets[0]))
+                yield found._replace(sure=False)
 
 
 def _lost_returns(definition: Definition) -> Iterator[Sign]:

@@ -39,6 +39,7 @@ FILLS = (
     ("X.masked_fill(M, float('inf'))", "mask_fill.infinity"),
     ("X + A", "mask_fill.added"),
     ("X + (M) * float('-inf')", "mask_fill.times_infinity"),
+    ("(lambda s: s.masked_fill(s == 0, float('-inf')))(X.masked_fill(M, 0.0))", "mask_extra.zeros"),
 )
 
 SHIFTS = (  # of the diagonal of a lower triangle
@@ -72,7 +73,9 @@ def mask(scope: Scope) -> Iterator[Rewrite]:
         yield from mistakes(fill, INVERTED, "mask_inverted")
         yield from mistakes(fill, FILLS)
         turned = fill("X.masked_fill((M).transpose(-2, -1), float('-inf'))")
-        yield mistake("mask_axis", turned, "mask_inverted")  # of a triangle it is the other
+        yield mistake(
+            "mask_axis.transposed", turned, "mask_inverted"
+        )  # of a triangle it is the other
         yield mistake("batch_mixed.mask", fill("X.masked_fill((M)[:1], float('-inf'))"))
         if isinstance(scores.node, ast.Name) and scores.node.id in scope.tensors:
             edit = fill("X.masked_fill_(M, float('-inf'))")
@@ -80,6 +83,11 @@ def mask(scope: Scope) -> Iterator[Rewrite]:
         if after := next(scope.calls(SOFTMAX), None):
             yield from _late_masks(scope, site, after, hidden)
     yield from _new_axes(scope)
+    for site in scope.of(ast.Subscript):
+        match site.node.slice:
+            case ast.Tuple([ast.Slice(None, ast.Name() as length), ast.Slice(None, ast.Name())]):
+                last = put(site, "M[-T:, :T]", M=site.node.value, T=length)
+                yield mistake("mask_shifted.last_rows", last)
 
 
 def _new_axes(scope: Scope) -> Iterator[Rewrite]:
@@ -145,9 +153,9 @@ def is_triangle(node: ast.expr) -> bool:
 
 
 def with_large_fills(scope: Scope, rewrite: Rewrite) -> Iterator[Rewrite]:
-    """Fill with a large number instead of infinity as well: alone, that is right too.
+    """Fill with a large number instead of infinity, or turn NaN into zero, as well.
 
-    With some mistakes, all that a softmax sees is hidden; only then do the two differ.
+    Alone, both are right, too: only with some mistakes, all that a softmax sees is hidden.
     """
     if rewrite.kind not in HIDES_ALL:
         return
@@ -156,3 +164,6 @@ def with_large_fills(scope: Scope, rewrite: Rewrite) -> Iterator[Rewrite]:
     if fills:
         edits = [put(site, "-1e9") for site in fills]
         yield rewrite._replace(edits=(*rewrite.edits, *edits))
+        for site in (one for other in scope.methods for one in other.calls(SOFTMAX)):
+            edit = put(site, "torch.nan_to_num(OLD)")
+            yield rewrite._replace(edits=(*rewrite.edits, edit))

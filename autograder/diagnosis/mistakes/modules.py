@@ -192,7 +192,9 @@ def _layer_name(scope: Scope, site: Site) -> str:
 
 
 def dropout(scope: Scope) -> Iterator[Rewrite]:
-    """Dropout: missing, always on, on something else, or without the new scale."""
+    """Dropout: missing, always on, on something else, or with the wrong probability."""
+    for site in scope.calls("Dropout") if scope.is_constructor else ():
+        yield mistake("dropout_rate", put(site, "FUNC(1 - FIRST)"))
     for site in scope.of(ast.Call) if not scope.is_constructor else ():
         call = site.node
         if "dropout" not in name_of(call.func).lower() or not call.args:
@@ -204,6 +206,8 @@ def dropout(scope: Scope) -> Iterator[Rewrite]:
         for role, place in [*(("result", one) for one in scope.results), *scope.quantities]:
             key = "dropout_misplaced.result" if role == "result" else "dropout_misplaced.quantity"
             edits = (drop, put(place, "DROP(OLD)", DROP=call.func))
+            if role == "result":
+                yield mistake("dropout_misplaced.as_well", edits[1:])
             if role in DROPPED:
                 yield mistake(key, edits, f"dropout on {role}", role=role)
 
@@ -252,4 +256,9 @@ def all_drawn(scope: Scope) -> Iterator[Rewrite]:
         first = f"(_drawn := FUNC({count}, {shape}))[0]"
         texts = [first, *(f"_drawn[{index}]" for index in range(1, count))]
         edits = [put(site, text) for site, text in zip(sites, texts, strict=True)]
+        yield mistake("draw_at_once", edits)
+        *others, last = sizes
+        wide = ", ".join((*others, f"{count} * ({last})"))
+        first = f"(_drawn := FUNC({wide}).chunk({count}, dim=-1))[0]"
+        edits = [put(sites[0], first), *edits[1:]]
         yield mistake("draw_at_once", edits)

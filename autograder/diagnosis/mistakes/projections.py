@@ -23,6 +23,8 @@ FEATURES = "features compared with features"  # a group of mistakes
 
 TURNED = ("factors_exchanged.features", FEATURES)
 
+DIRECTIONS = "(lambda n: n(LEFT, dim=-1) @ n(RIGHT, dim=-2))(torch.nn.functional.normalize)"
+
 USED_FOR = {  # another quantity is used where this one must be
     "queries": "projection_exchanged.for_queries",
     "keys": "projection_exchanged.for_keys",
@@ -72,6 +74,7 @@ def _other_products(scope: Scope, site: Site) -> Iterator[Rewrite]:
     if turned is not None:
         text = "LEFT.transpose(-2, -1) @ RIGHT.transpose(-2, -1)"
         yield mistake("wrong_axis.features", make(text), FEATURES)
+        yield mistake("scale_extra.lengths", make(DIRECTIONS))
     elif role_of(site.node.left) != "weights":
         yield mistake("wrong_axis.products", make("(LEFT * RIGHT).sum(0)"))
 

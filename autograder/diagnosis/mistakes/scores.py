@@ -14,7 +14,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     put,
 )
 from autograder.diagnosis.student_code import name_of
-from autograder.diagnosis.vocabulary import PROJECTIONS, role_of
+from autograder.diagnosis.vocabulary import ORDINALS, PROJECTIONS, axis_of, role_of
 
 ROOTS = (0.5, -0.5)
 
@@ -40,7 +40,11 @@ OTHERS_THAN_SOFTMAX = (
     ("torch.log_softmax(X, dim=D)", "softmax_missing.logarithms"),
     ("(lambda s: s / s.sum(dim=D, keepdim=True))(X)", "softmax_missing.without_exponential"),
     ("torch.exp(X)", "softmax_missing.without_sum"),
+    ("torch.softmax(X.flatten(), 0).reshape(X.shape)", "wrong_divisor.everything"),
+    ("(lambda e: e / e.sum(dim=D))(X.exp())", "wrong_divisor.lost"),
 )
+
+SHIFTED = "torch.softmax(X - X.amax(dim=-2, keepdim=True), dim=D)"  # not by one number in a row
 
 AXES = (
     ("torch.softmax(X, dim=-2)", "softmax_axis.queries"),
@@ -108,6 +112,10 @@ def needless_scale(scope: Scope) -> Iterator[Rewrite]:
                 edit = put(site, "OLD / LEFT.shape[-1]")
                 yield mistake("wrong_reduction.mean_of_weighted", edit, "scale_extra")
             yield from mistakes(partial(put, site), DIVIDED, "scale_extra", what=what)
+    for site in scope.calls(SOFTMAX):
+        if scores := input_site(site):
+            edit = put(scores, "OLD / OLD.shape[-1] ** 0.5")
+            yield mistake("scale_extra.root", edit, "scale_extra", what="the scores")
 
 
 def _is_root(node: ast.expr) -> bool:
@@ -135,7 +143,9 @@ def softmax(scope: Scope) -> Iterator[Rewrite]:
             continue
         make = partial(put, site, X=scores, D=dim)
         yield from mistakes(make, AXES, "softmax_axis")
-        yield from mistakes(make, OTHERS_THAN_SOFTMAX)
+        yield from mistakes(make, OTHERS_THAN_SOFTMAX, what="divisor")
+        words = {"what": "maximum", "axis": ORDINALS[-2], "right": axis_of(dim)}
+        yield mistake("wrong_axis.reduction", make(SHIFTED), **words)
         yield mistake("softmax_twice", put(site, "torch.softmax(OLD, dim=D)", D=dim))
 
 

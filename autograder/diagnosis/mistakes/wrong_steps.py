@@ -69,7 +69,7 @@ def other_sizes(scope: Scope) -> Iterator[Rewrite]:
         if isinstance(site.node.op, ast.FloorDiv) and isinstance(left, ast.Subscript):
             for axis in (0, 1):
                 edit = put(site, f"SHAPE[{axis}] // RIGHT", SHAPE=left.value)
-                yield _from_axis(scope, edit, left, axis, "A size")
+                yield _from_axis(edit, left, axis, "A size")
     for site in scope.of(ast.Assign):
         value, name = site.node.value, name_of(site.node.targets[0])
         sized = isinstance(value, ast.Subscript) and name_of(value.value) == "shape"
@@ -80,12 +80,11 @@ def other_sizes(scope: Scope) -> Iterator[Rewrite]:
         what = f"The number of {COUNTED[name]}" if name in COUNTED else what
         for axis in other_axes(value.slice, (0, 1, -1)):
             edit = make(f"SHAPE[{axis}]", SHAPE=value.value)
-            yield _from_axis(scope, edit, value, axis, what)
+            yield _from_axis(edit, value, axis, what)
 
 
-def _from_axis(scope: Scope, edit: Edit, size: ast.Subscript, axis: int, what: str) -> Rewrite:
-    of = scope.phrase(getattr(size.value, "value", None)) or "the input"
-    words = {"what": what, "of": of, "axis": ORDINALS[axis], "right": axis_of(size.slice)}
+def _from_axis(edit: Edit, size: ast.Subscript, axis: int, what: str) -> Rewrite:
+    words = {"what": what, "axis": ORDINALS[axis], "right": axis_of(size.slice)}
     return mistake("size_of_another_axis.read", edit, **words)
 
 

@@ -149,6 +149,14 @@ MISCONCEPTIONS = (
             "adds",
         ),
     ),
+    Misconception(
+        id="compares_directions",
+        exercise="scores_for_query",
+        swaps=(("inputs @ query", "torch.cosine_similarity(inputs, query[None], dim=1)"),),
+        explanation="The products are divided by lengths, so only the directions count.",
+        question="Which score does a query get that is twice as long?",
+        when=("takes lengths | divides",),
+    ),
     # softmax_naive
     Misconception(
         id="takes_the_exponential_of_the_sum",
@@ -257,7 +265,7 @@ MISCONCEPTIONS = (
         swaps=(("scores.amax(dim=dim, keepdim=True)", "scores.max()"),),
         explanation=(
             "One maximum is subtracted from all slices; each slice needs its own maximum. In a "
-            "slice far below that maximum, all exponentials are 0, and 0 is divided by 0."
+            "slice far below that maximum, all exponentials are 0."
         ),
         question="What happens to a slice whose scores are all 1000 below those of another slice?",
     ),
@@ -324,9 +332,7 @@ MISCONCEPTIONS = (
             ("amax(dim=dim, keepdim=True)", "amax(dim=-1, keepdim=True)"),
             ("sum(dim=dim, keepdim=True)", "sum(dim=-1, keepdim=True)"),
         ),
-        explanation=(
-            "The weights always add up to 1 along the last axis; they must add up to 1 along `dim`."
-        ),
+        explanation=("The divisor adds up along the last axis; it must add up along `dim`."),
         question=(
             "Along which axis does each step run, and in which steps should dim choose the axis?"
         ),
@@ -339,7 +345,7 @@ MISCONCEPTIONS = (
             ("sum(dim=dim, keepdim=True)", "sum(dim=0, keepdim=True)"),
         ),
         explanation=(
-            "The weights always add up to 1 along the first axis; they must add up to 1 along "
+            "The divisor adds up along the first axis; it must add up along "
             "`dim`. (For a single query, the two axes are the same.)"
         ),
         question=(

@@ -96,7 +96,35 @@ MISCONCEPTIONS = (
             "adds",
         ),
     ),
+    Misconception(
+        id="counts_only_the_tokens_before",
+        exercise="causal_mean_loop",
+        swaps=(("past.mean(dim=0)", "past.sum(dim=0) / max(t, 1)"),),
+        explanation="The sum of row t is divided by t (row 0: by 1), but it adds up t + 1 tokens.",
+        question="How many tokens does the mean in row 1 contain?",
+        when=("writes a quotient",),
+    ),
+    Misconception(
+        id="averages_the_future",
+        exercise="causal_mean_loop",
+        swaps=(("x[b, : t + 1]", "x[b, t:]"),),
+        explanation="Row t is the mean of its token and the later ones, not of the earlier ones.",
+        question="Which tokens may the first mean contain?",
+    ),
     # averaging_weights
+    Misconception(
+        id="divides_by_the_row_number",
+        exercise="averaging_weights",
+        swaps=(
+            (
+                "visible / visible.sum(dim=1, keepdim=True)",
+                "visible / torch.arange(T).clamp(min=1).view(T, 1)",
+            ),
+        ),
+        explanation="Row t is divided by t (row 0: by 1), but it has weights for t + 1 tokens.",
+        question="How many weights above zero does row 1 have?",
+        when=("writes a quotient",),
+    ),
     Misconception(
         id="softens_the_triangle",
         exercise="averaging_weights",

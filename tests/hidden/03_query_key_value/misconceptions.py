@@ -291,6 +291,13 @@ MIXING = (
         when=("swaps axes",),
     ),
     Misconception(
+        id="adds_up_the_queries",
+        exercise="context_vectors",
+        swaps=(("weights @ values", "(weights.unsqueeze(-1) * values).sum(dim=0)"),),
+        explanation="The products are added up over the queries; they must be over the keys.",
+        question="Which axis of (T, T, d_v) counts the tokens that are mixed?",
+    ),
+    Misconception(
         id="puts_the_values_on_the_left",
         exercise="context_vectors",
         swaps=(("weights @ values", "values @ weights"),),

@@ -131,6 +131,18 @@ MISCONCEPTIONS = (
         question="What is the largest number in a mask, and what is the smallest?",
         when=("divides",),
     ),
+    Misconception(
+        id="shows_only_the_first_token_itself",
+        exercise="causal_mask",
+        swaps=(
+            (
+                "return torch.tril(torch.ones(size, size))",
+                "return torch.eye(size, 1).T * torch.eye(size) + torch.ones(size, size).tril(-1)",
+            ),
+        ),
+        explanation="Each token but the first one is hidden from itself.",
+        question="Which numbers must be on the diagonal of the mask?",
+    ),
     # MaskedSelfAttention
     Misconception(
         id="forgets_the_batch_in_the_transpose_under_a_mask",
@@ -179,8 +191,8 @@ MISCONCEPTIONS = (
         exercise="MaskedSelfAttention",
         swaps=((FILLED, "scaled"), ("return weights @ v", "return weights * mask @ v")),
         explanation=(
-            "The mask is applied to the weights after softmax, so the remaining weights no "
-            "longer sum to one."
+            "Hidden weights still count in the divisor of the softmax, so the others do not sum to "
+            "one."
         ),
         question="What do the rows of your weights sum to after the mask?",
         when=("takes a softmax",),

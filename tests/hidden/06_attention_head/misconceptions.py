@@ -116,6 +116,19 @@ MISCONCEPTIONS = (
         question="Which of your steps writes into the tensor that the caller passed?",
         when=("changes tensors in place",),
     ),
+    Misconception(
+        id="averages_what_is_visible",
+        exercise="causal_pattern",
+        swaps=(
+            (
+                "torch.softmax(masked, dim=-1)\n",
+                "scores.softmax(dim=-1) * visible / visible.sum(dim=-1, keepdim=True)\n",
+            ),
+        ),
+        explanation="Each row of visible weights is divided by their number, not by their sum.",
+        question="Which number must a row be divided by so that it sums to one?",
+        when=("divides",),
+    ),
     # AttentionHead
     Misconception(
         id="leaves_the_mask_whole",

@@ -46,6 +46,7 @@ def written(code: str, name: str = "attend") -> WrittenCode:
         ("returns weights", False),
         ("returns a value", True),
         ("changes tensors in place", False),
+        ("leaves a name unused", False),
         ("runs along another axis", True),
     ],
 )
@@ -58,6 +59,7 @@ def test_a_condition_is_a_fact_about_the_source(condition: str, *, holds: bool):
     ("body", "condition"),
     [
         ("for x in xs:\n        return x", "returns in a loop"),
+        ("y = 2 * xs", "leaves a name unused"),
         ("for x in xs:\n        if x:\n            break", "leaves loops early"),
         ("y = [x for x in xs[:1]]", "leaves loops early"),
         ("for x in xs[1:]:\n        y = x", "skips iterations"),

@@ -82,6 +82,11 @@ def test_a_mistake_in_a_module_is_seen(change: dict[str, str], name: str):
             "axis_not_kept",
             "Line 2 computes a `max`",
         ),
+        (
+            "def mix(a, b, share=0.5):\n    half = a * share\n    return a",
+            "result_unused",
+            "Line 2 computes `half`",
+        ),
     ],
 )
 def test_a_function_is_described(code: str, name: str, part: str):

@@ -33,13 +33,13 @@ The mask is inverted: visible tokens are hidden, and hidden tokens are visible.
     masked = scores.masked_fill(~hidden, float('-inf'))
 Hidden scores are low, but not low enough: hidden tokens keep a small weight.
     masked = scores.masked_fill(hidden, -10.0)
-The mask hides queries; it must hide keys.
+The mask is transposed: its rows are used as columns.
     masked = scores.masked_fill(hidden.transpose(-2, -1), float('-inf'))
 The mask of the first item is used for all items.
     masked = scores.masked_fill(hidden[:1], float('-inf'))
 Your code overwrites the caller's `scores`.
     masked = scores.masked_fill_(hidden, float('-inf'))
-The weights are hidden after the softmax, so the remaining weights no longer sum to one.
+Hidden weights still count in the divisor of the softmax, so the others do not sum to one.
     masked = scores; return torch.softmax(masked, dim=-1).masked_fill(hidden, 0.0)
 Each token also sees the one after it.
     hidden = torch.ones(3, 3).triu(2) == 1
@@ -61,7 +61,7 @@ Later tokens are hidden, but this exercise does not ask for it.
     pytest.param(
         PADDED,
         """
-The mask hides queries; it must hide keys.
+The mask is transposed: its rows are used as columns.
     return scores.masked_fill(mask.unsqueeze(-2).transpose(-2, -1), float('-inf'))
 The mask gets no new axis, so its entries are aligned with the wrong axis.
     return scores.masked_fill(mask, float('-inf'))

@@ -40,6 +40,8 @@ The scores are used as weights; a softmax must first make them positive, with a 
     return scores / keys.shape[-1] ** 0.5
 The softmax is taken twice, which makes the weights more equal.
     return torch.softmax(torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1), dim=-1)
+The divisor loses its axis, so broadcasting may align it with the wrong axis.
+    return (lambda e: e / e.sum(dim=-1))((scores / keys.shape[-1] ** 0.5).exp())
 """,
         id="scaled",
     ),

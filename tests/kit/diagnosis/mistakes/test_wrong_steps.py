@@ -92,7 +92,7 @@ A softmax is applied, but this exercise does not ask for it.
     return torch.softmax(x[:T, :size] @ x.T, dim=-1)
 `size` has no effect.
     return x[:T, :2] @ x.T
-The number of tokens is read from the first axis of `x`; it must be read from the second axis.
+The number of tokens is read from the first axis; it must be read from the second axis.
     T = x.shape[0]
 """,
         id="compared",
