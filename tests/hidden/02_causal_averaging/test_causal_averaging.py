@@ -137,7 +137,7 @@ def keeps_sequences_apart(student, probe, name):
     means = means_of(student, name, batch)
     for b in range(3):
         alone = student.call(name, batch[b : b + 1])
-        agrees(alone, means[b : b + 1], "The means of a sequence alone or in a batch")
+        agrees(alone, means[b : b + 1], "The means of a sequence alone", "those in the batch")
     has_past(student, name, batch)
 
 
@@ -180,7 +180,7 @@ def keep_rows_of_fewer_tokens(student, probe, name):
     """Expect that more tokens do not change the rows of the first ones."""
     T = 4 + probe.number % 17
     few, many = weights_of(student, name, T), weights_of(student, name, T + 2)
-    agrees(few, many[:T, :T], "The weights of fewer tokens or of more")
+    agrees(few, many[:T, :T], "The weights of fewer tokens", "those of more tokens")
     expect(not alike(few[0], few[-1]), "The first token and a later one get the same weights.")
 
 

@@ -75,8 +75,10 @@ def serves_one_row(student, name, rows, *others):
     expect(together.ndim == 2 and len(together) == len(rows), "The result is not a row for each.")
     varies(together)
     for row, wanted in zip(rows, together, strict=True):
-        agrees(
-            student.call(name, row, *others), wanted, "The result for a row alone or among others"
+        alone = student.call(name, row, *others)
+        agrees(alone, wanted, "The result for a row alone", "that among others")
+            "The result for a row alone",
+            "that among others",
         )
 
 
@@ -90,7 +92,7 @@ def test_draws_uniformly_unless_told_otherwise(student, probe):
     default = three_matrices(student.call("draw_weights", *shape, seed=probe.seed), shape)
     given = three_matrices(student.call("draw_weights", *shape, "rand", seed=probe.seed), shape)
 
-    agrees(default, given, "The list of matrices with or without a distribution")
+    agrees(default, given, "The list of matrices without a distribution", "that for 'rand'")
     varies(default[0])
 
 

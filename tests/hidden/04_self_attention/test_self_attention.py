@@ -654,7 +654,7 @@ def test_transfer_makes_two_modules_agree(student, probe):
 
     after = tensor_like(target(x), (T, D_IN), "The target's output")
     expect(not alike(before, after), "The transfer does not change the target's output.")
-    agrees(after, source(x), "The output of the target or of the source")
+    agrees(after, source(x), "The target's output", "the source's")
 
 
 @check("transfer_weights", points=0.1, layer="laws", needs=BOTH)

@@ -146,7 +146,7 @@ def keeps_items_apart(student, probe, name, *more):
 
     for item in range(B):
         alone = attention(x[item : item + 1], *more)
-        agrees(alone, together[item : item + 1], "The result of an item alone or in the batch")
+        agrees(alone, together[item : item + 1], "The result of an item alone", "that in the batch")
     mixes_tokens(attention, x, *more)
 
 
@@ -174,7 +174,7 @@ def test_has_the_defaults_of_one_sequence(student, encodings):
     default = tensor_like(student.new("SelfAttention", seed=42)(encodings), (3, 2))
     given = tensor_like(student.new("SelfAttention", 2, *SINGLE, seed=42)(encodings), (3, 2))
 
-    agrees(default, given, "The result with or without arguments")
+    agrees(default, given, "The result without arguments", "that with them")
 
 
 @check("SelfAttention", points=0.06, layer="shapes")
@@ -392,7 +392,7 @@ def test_mask_of_fewer_tokens_is_a_corner(student):
     """The mask of fewer tokens is the upper left part of a larger mask, and it hides tokens."""
     small, large = mask_of(student, T), mask_of(student, T + 3)
 
-    agrees(large[:T, :T], small, "The smaller mask, or this part of the larger one,")
+    agrees(large[:T, :T], small, "The upper left part of a larger mask", "the smaller mask")
     expect(len(small.unique()) > 1, "All numbers of the mask are equal.")
 
 
@@ -414,7 +414,8 @@ def test_masked_has_the_defaults_of_one_sequence(student, encodings):
     agrees(
         tensor_like(default, (3, 2)),
         tensor_like(given, (3, 2)),
-        "The result with or without arguments",
+        "The result without arguments",
+        "that with them",
     )
 
 
@@ -557,7 +558,7 @@ def test_masked_last_token_sees_all(student, probe):
 
     masked = tensor_like(attention(x, past(T)), (T, D))
     everything = tensor_like(attention(x, torch.ones(T, T)), (T, D))
-    agrees(masked[-1], everything[-1], "The last token's result with one of the masks")
+    agrees(masked[-1], everything[-1], "The last token's result", "that with a mask of ones")
     mixes_tokens(attention, x, past(T))
 
 

@@ -522,7 +522,8 @@ def test_head_keeps_the_items_of_a_batch_apart(student, probe):
         agrees(
             head(x[item : item + 1]),
             together[item : item + 1],
-            "The result of an item alone or in the batch",
+            "The result of an item alone",
+            "that in the batch",
         )
     mixes_tokens(head, x)
 

@@ -613,7 +613,8 @@ def test_attention_keeps_the_items_of_a_batch_apart(student, probe):
         agrees(
             yours(x[item : item + 1]),
             together[item : item + 1],
-            "The result of an item alone or in the batch",
+            "The result of an item alone",
+            "that in the batch",
         )
     mixes_tokens(yours, x)
 
@@ -636,7 +637,8 @@ def test_nothing_drops_in_eval_mode(student, probe):
         agrees(
             yours(x),
             torch.cat((whole, whole), dim=-1),
-            "The context in eval mode or without dropout",
+            "In eval mode, the context",
+            "that without dropout",
         )
 
 
