@@ -77,9 +77,6 @@ def serves_one_row(student, name, rows, *others):
     for row, wanted in zip(rows, together, strict=True):
         alone = student.call(name, row, *others)
         agrees(alone, wanted, "The result for a row alone", "that among others")
-            "The result for a row alone",
-            "that among others",
-        )
 
 
 # draw_weights
