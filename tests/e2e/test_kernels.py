@@ -35,7 +35,7 @@ def prove(pytestconfig: pytest.Config, environment: dict[str, str], words: Seque
 @pytest.mark.parametrize(
     "names",
     [
-        pytest.param(("no-vectors", "one-thread"), id="no-vectors"),
+        pytest.param(("no-vectors", "one-thread"), id="no-vectors", marks=pytest.mark.nightly),
         pytest.param(("avx2", "compatible-mkl", "two-threads"), id="other-sums", marks=ONLY_X86),
     ],
 )
