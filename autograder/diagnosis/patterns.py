@@ -205,7 +205,7 @@ def _constant_factor(answer: Tensor, expected: Tensor) -> Pattern:
 
 def _rows_equal(answer: Tensor, expected: Tensor) -> Pattern:
     """Recognize equal rows for all tokens where the rows should differ."""
-    several = answer.ndim > 1 and answer.shape[-2] > 1
+    several = answer.ndim > 1 and answer.shape[-2] >= MIN_ENTRIES
     found = several and _close(*_rows(answer)) and _apart(*_rows(expected))
     return WrongAnswerPattern.of("rows_equal") if found else None
 
