@@ -14,6 +14,9 @@ FILL = 'scaled = scaled.masked_fill(mask == 0, float("-inf"))'
 SOFTMAX = "torch.softmax(scaled, dim=self.col_dim)"
 MIXED = "return weights @ v"
 
+# padding_mask
+CHECKS_FIRST = "not 0 <= lengths[0] <= max_length"
+
 # CrossAttention
 W_QUERY = "self.W_query = nn.Linear(d_decoder, d_out, bias=False)"
 W_KEY = "self.W_key = nn.Linear(d_encoder, d_out, bias=False)"
@@ -40,7 +43,22 @@ BLANKED = """\
 if padding_mask is not None:
             weights = weights.masked_fill(hidden, 0.0)"""
 
+
+def projects(name: str, line: str, other: str) -> Misconception:
+    """Return the mistake that *line*, which makes keys or values, uses the layer *other*."""
+    right = line[4:].partition("(")[0].removeprefix("self.")
+    return Misconception(
+        id=f"makes_{name}_by_{other}",
+        exercise="Attention",
+        swaps=((line, line.replace(right, other)),),
+        explanation=f"The {name} are made by {other}; they must be made by {right}.",
+        question=f"Which of your three layers has no effect on the {name}?",
+    )
+
+
 SOURCES = (
+    projects("keys", K, "W_q"),
+    projects("values", V, "W_k"),
     Misconception(
         id="asks_and_answers_from_one_source",
         exercise="Attention",
@@ -204,6 +222,17 @@ MASKING = (
 
 RETURNING = (
     Misconception(
+        id="adds_the_encodings",
+        exercise="Attention",
+        swaps=((MIXED, f"{MIXED} + encodings_for_q"),),
+        explanation=(
+            "The encodings for the queries are added to the context vectors, as in some models, "
+            "but this exercise has no such shortcut."
+        ),
+        question="What does the result of a query consist of, if not of its own encoding?",
+        when=("adds",),
+    ),
+    Misconception(
         id="calls_the_ready_made_attention",
         exercise="Attention",
         swaps=((MIXED, READY.format("q, k, v", "mask == 1 if mask is not None else None")),),
@@ -246,6 +275,23 @@ PADDING = (
         question=(
             "How wide is the batch that this mask belongs to, and which argument gives this width?"
         ),
+    ),
+    Misconception(
+        id="puts_the_padding_first",
+        exercise="padding_mask",
+        swaps=(("< lengths.unsqueeze(-1)", ">= max_length - lengths.unsqueeze(-1)"),),
+        explanation=(
+            "Each row is True at its last positions, as if the padding came first; it must be True "
+            "at its first positions."
+        ),
+        question="Is the first position of a sequence with padding a token or padding?",
+    ),
+    Misconception(
+        id="checks_the_first_length_only",
+        exercise="padding_mask",
+        swaps=(("((lengths < 0) | (lengths > max_length)).any()", CHECKS_FIRST),),
+        explanation="Only the first length is checked; every length must be.",
+        question="Which lengths does your condition compare with 0 and max_length?",
     ),
     Misconception(
         id="marks_the_last_token_only",
@@ -531,6 +577,25 @@ CROSSING = (
         ),
         question="What do the weights of a query sum to after your mask?",
         when=("takes a softmax",),
+    ),
+    Misconception(
+        id="sets_the_padding_states_to_zero",
+        exercise="CrossAttention",
+        swaps=(
+            (
+                KEYS,
+                (
+                    "if padding_mask is not None:\n"
+                    "            encoder_states = encoder_states * padding_mask.unsqueeze(-1)\n"
+                    f"        {KEYS}"
+                ),
+            ),
+            (X_FILL, "pass"),
+        ),
+        explanation=(
+            "The keys and values of the padding are zero, but a score of zero still has a weight."
+        ),
+        question="What is the exponential of the score of a key that is zero?",
     ),
     Misconception(
         id="always_needs_a_padding_mask",

@@ -231,6 +231,32 @@ MISCONCEPTIONS = (
     ),
     # MultiHeadAttentionWrapper
     Misconception(
+        id="scales_by_the_size_of_all_causal_heads",
+        exercise="MultiHeadAttentionWrapper",
+        swaps=(
+            (
+                CALL_CAUSAL,
+                (
+                    "[]\n"
+                    "        for head in self.heads:\n"
+                    "            if len(head.mask) < (T := x.shape[1]):\n"
+                    "                raise ValueError\n"
+                    "            keys, values = head.W_key(x), head.W_value(x)\n"
+                    "            size = len(self.heads) * keys.shape[-1]\n"
+                    "            scores = head.W_query(x) @ keys.mT / size**0.5\n"
+                    "            scores = scores.masked_fill(head.mask[:T, :T], -torch.inf)\n"
+                    "            contexts.append(head.dropout(scores.softmax(-1)) @ values)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The scores are divided by the root of the size of all heads together; a key of one "
+            "head has only d_out features."
+        ),
+        question="How many products does one score of one head add up?",
+        when=("takes roots",),
+    ),
+    Misconception(
         id="seeds_every_causal_head",
         exercise="MultiHeadAttentionWrapper",
         swaps=((ONE_CAUSAL, f"torch.manual_seed(123) and {ONE_CAUSAL}"),),

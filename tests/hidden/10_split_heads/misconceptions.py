@@ -98,7 +98,7 @@ MISCONCEPTIONS = (
         exercise="split_heads",
         swaps=(("heads.transpose(1, 2)", "heads.permute(2, 0, 1, 3)"),),
         explanation="The heads come first, (H, B, T, d); the batch must stay first.",
-        question="Which axis comes first in every tensor of the module?",
+        question="Which axis comes first in x, and which must come first in the heads?",
     ),
     Misconception(
         id="takes_num_heads_for_the_head_size",
@@ -203,9 +203,11 @@ MISCONCEPTIONS = (
         id="reads_tokens_for_heads",
         exercise="merge_heads",
         swaps=(("B, H, T, d = x.shape", "B, T, H, d = x.shape"),),
-        explanation="The numbers of heads and tokens are read from the shape in the wrong order.",
+        explanation=(
+            "The result has H rows of T · d features for each item; it must have T rows of H · d "
+            "features."
+        ),
         question="Which axis of (B, H, T, d) counts the heads?",
-        when=("reshapes",),
     ),
     Misconception(
         id="merges_in_a_loop_over_tokens",
@@ -452,6 +454,27 @@ MISCONCEPTIONS = (
             "If a tenth of the weights is dropped, which factor keeps the mean of the row sums the "
             "same?"
         ),
+    ),
+    Misconception(
+        id="drops_the_result_too",
+        exercise="MultiHeadAttention",
+        swaps=(("return self.out_proj(context)", "return self.dropout(self.out_proj(context))"),),
+        explanation=(
+            "Dropout is applied twice: to the weights, and again to the result of out_proj, as in "
+            "some models."
+        ),
+        question="How many times is dropout applied on the way to one number of your result?",
+        when=("calls Dropout | calls dropout",),
+    ),
+    Misconception(
+        id="splits_the_size_of_the_tokens",
+        exercise="MultiHeadAttention",
+        swaps=(("if d_out % num_heads != 0:", "if d_in % num_heads != 0:"),),
+        explanation=(
+            "A ValueError depends on d_in and num_heads, but the heads split d_out features."
+        ),
+        question="Which features do the heads split: those of x, or those of the queries?",
+        when=("reads d_in", "raises"),
     ),
     Misconception(
         id="drops_alike_in_all_heads",
