@@ -147,7 +147,7 @@ def test_attention_has_its_defaults(student, reference, encodings):
     without = "The context of a module without arguments"
     agrees(plain(encodings, encodings, encodings), context, without, "that with them")
     expect(not alike(context, encodings), "The context vectors are the encodings.")
-    expect(not alike(context[0], context[1]), "All context vectors are equal.")
+    expect(not alike(context[0], context[1]), "Two context vectors are equal.")
 
 
 @check("Attention", points=0.08, layer="shapes")

@@ -313,7 +313,7 @@ def test_attention_is_built_with_defaults(student, reference, encodings):
 
     context = tensor_like(named(encodings, encodings, encodings), (3, 2), "The context")
     agrees(plain, context, "The context without arguments", "that with them")
-    expect(not alike(context[0], context[1]), "All context vectors are equal.")
+    expect(not alike(context[0], context[1]), "Two context vectors are equal.")
 
 
 @check("Attention", points=0, layer="parameters")
@@ -703,7 +703,7 @@ def test_heads_are_built_and_called_by_names(student, reference, encodings):
 
     context = tensor_like(named, (3, 2), "The context")
     agrees(plain, context, "The context without arguments", "that with them")
-    expect(not alike(context[0], context[1]), "All context vectors are equal.")
+    expect(not alike(context[0], context[1]), "Two context vectors are equal.")
 
 
 @check(MHA, points=0.12, layer="shapes")

@@ -173,8 +173,8 @@ MISCONCEPTIONS = (
         exercise="merge_heads",
         swaps=(("x.transpose(1, 2)", "x"),),
         explanation=(
-            "The heads are reshaped to (B, T, H · d) without moving an axis, so a row mixes "
-            "several tokens of one head."
+            "The heads are reshaped to (B, T, H · d) without moving an axis, so a token gets "
+            "numbers of other tokens."
         ),
         question="Which two axes must be next to each other before they can be merged?",
     ),
