@@ -84,6 +84,13 @@ MISCONCEPTIONS = (
         ),
         question="Which exponents of the base do features 2 and 3 have if d_model is 8?",
     ),
+    Misconception(
+        id="spreads_the_exponents_up_to_one",
+        exercise="sinusoidal_positions",
+        swaps=((FREQUENCIES, "frequencies = base ** -torch.linspace(0, 1, d_model // 2)"),),
+        explanation="The exponents are spread evenly from 0 to 1; the last one must be below 1.",
+        question="If d_model is 4, what is 2i / d_model for the last pair?",
+    ),
     # rotary_angles
     Misconception(
         id="multiplies_angles_by_the_power_of_the_base",
@@ -163,6 +170,13 @@ MISCONCEPTIONS = (
             "already count in steps of two."
         ),
         question="Which exponent of the base does pair 1 have if d is 8?",
+    ),
+    Misconception(
+        id="spreads_the_exponents_of_the_pairs_up_to_one",
+        exercise="rotary_angles",
+        swaps=(("base ** (-torch.arange(0, d, 2) / d)", "base ** -torch.linspace(0, 1, d // 2)"),),
+        explanation="The exponents are spread evenly from 0 to 1; the last one must be below 1.",
+        question="If d is 4, what is 2i / d for the last pair?",
     ),
     # apply_rotary
     Misconception(
@@ -428,6 +442,42 @@ MISCONCEPTIONS = (
         ),
         question="Which slopes for 8 heads do heads 4 and 5 of 6 have?",
     ),
+    Misconception(
+        id="starts_both_lists_with_a_slope_of_one",
+        exercise="alibi_slopes",
+        when=("multiplies | divides",),
+        swaps=(("(-8 * (h + 1) / P)", "(-8 * h / P)"), ("(h + 1) / (2 * P)", "h / (2 * P)")),
+        explanation="The exponents of all slopes start at 0, so a first slope is 1.",
+        question="With 8 heads, which slope does the docstring give head 0?",
+    ),
+    Misconception(
+        id="takes_the_power_of_two_above",
+        exercise="alibi_slopes",
+        when=("multiplies | divides",),
+        swaps=(
+            ("(num_heads.bit_length() - 1)", "(num_heads - 1).bit_length()"),
+            ("slopes + between[: num_heads - P]", "(slopes + between)[:num_heads]"),
+        ),
+        explanation=(
+            "For some numbers of heads, such as 6, P is the power of 2 above; it must be the one "
+            "below."
+        ),
+        question="What is P for 6 heads?",
+    ),
+    Misconception(
+        id="takes_the_nearest_power_of_two",
+        exercise="alibi_slopes",
+        when=("multiplies | divides",),
+        swaps=(
+            ("(num_heads.bit_length() - 1)", "int(torch.tensor(num_heads).log2().round())"),
+            ("slopes + between[: num_heads - P]", "(slopes + between)[:num_heads]"),
+        ),
+        explanation=(
+            "For some numbers of heads, such as 6, P is the power of 2 above; it must be the one "
+            "below."
+        ),
+        question="What is P for 6 heads?",
+    ),
     # alibi_bias
     Misconception(
         id="puts_the_first_query_at_the_first_key",
@@ -484,6 +534,27 @@ MISCONCEPTIONS = (
             "times the distance."
         ),
         question="Which key should get the larger score, a near one or a far one?",
+    ),
+    Misconception(
+        id="counts_distances_from_one",
+        exercise="alibi_bias",
+        swaps=(("queries[:, None] - keys", "queries[:, None] - keys + 1"),),
+        explanation="Each distance is too large by one.",
+        question="What is the distance of a query from the key at its own position?",
+    ),
+    Misconception(
+        id="counts_distances_from_minus_one",
+        exercise="alibi_bias",
+        swaps=(("queries[:, None] - keys", "queries[:, None] - keys - 1"),),
+        explanation="Each distance is too small by one.",
+        question="What is the distance of a query from the key at its own position?",
+    ),
+    Misconception(
+        id="divides_distances_by_the_keys",
+        exercise="alibi_bias",
+        swaps=(("queries[:, None] - keys", "(queries[:, None] - keys) / num_keys"),),
+        explanation="The distances, or the slopes, are divided by the number of keys.",
+        question="Does a distance change if there are more keys before it?",
     ),
     Misconception(
         id="puts_the_heads_last",
@@ -546,7 +617,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "Queries and keys are rotated before they are split, so the heads have different "
-            "frequencies; every head must have all of them."
+            "frequencies; all heads must have the same."
         ),
         question="Which frequency should the first pair of the second head have?",
     ),

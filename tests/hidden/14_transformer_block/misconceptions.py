@@ -56,6 +56,9 @@ FEED_FORWARD_FIRST = """
             x = x + self.ff(self.norm2(x))
             return x + self.att(self.norm1(x))
 """
+PARALLEL = """
+            return x + self.att(self.norm1(x)) + self.ff(self.norm2(x))
+"""
 
 MISCONCEPTIONS = (
     # MultiHeadAttention
@@ -181,6 +184,31 @@ MISCONCEPTIONS = (
             "What does the docstring put under the root: the variance or the standard deviation?"
         ),
     ),
+    Misconception(
+        id="normalizes_over_all_tokens",
+        exercise="LayerNorm",
+        swaps=(
+            (
+                "mean = x.mean(dim=-1, keepdim=True)",
+                "D = tuple(range(1, x.ndim)) or -1\n        mean = x.mean(dim=D, keepdim=True)",
+            ),
+            (
+                ".mean(dim=-1, keepdim=True)\n        normalized",
+                ".mean(dim=D, keepdim=True)\n        normalized",
+            ),
+        ),
+        explanation=(
+            "Mean and variance are taken over all tokens of an item; each token must have its own."
+        ),
+        question="How many means does a text with 5 tokens have?",
+    ),
+    Misconception(
+        id="measures_from_zero",
+        exercise="LayerNorm",
+        swaps=(("((x - mean) ** 2).mean", "(x**2).mean"),),
+        explanation="The mean square of the features is used as their variance.",
+        question="For the features 3, 3, 3, what is the variance, and what is the mean square?",
+    ),
     # RMSNorm
     Misconception(
         id="averages_without_squares",
@@ -228,6 +256,13 @@ MISCONCEPTIONS = (
             "the mean; RMSNorm must take the mean of the squared features themselves."
         ),
         question="For the features 3, 3, 3, what is the variance, and what is the mean square?",
+    ),
+    Misconception(
+        id="adds_one_to_the_scale",
+        exercise="RMSNorm",
+        swaps=(("self.scale * x", "(1 + self.scale) * x"),),
+        explanation="The features are multiplied by 1 + scale; they must be multiplied by scale.",
+        question="By which number is a feature multiplied while the scale is 1?",
     ),
     # gelu
     Misconception(
@@ -318,6 +353,14 @@ MISCONCEPTIONS = (
         explanation="The factor is the square root of π/2; it must be the square root of 2/π.",
         question="Is the factor before the sum in the formula larger or smaller than 1?",
     ),
+    Misconception(
+        id="takes_the_root_of_two_alone",
+        exercise="gelu",
+        when=("calls tanh",),
+        swaps=(("math.sqrt(2 / math.pi)", "(math.sqrt(2) / math.pi)"),),
+        explanation="The factor is √2 / π; the root must be that of the fraction 2 / π.",
+        question="Where does the root in the formula end?",
+    ),
     # DeepNetwork
     Misconception(
         id="keeps_the_layers_in_a_list",
@@ -406,6 +449,13 @@ MISCONCEPTIONS = (
             "torch then broadcasts a single feature, or raises an error."
         ),
         question="What is the shape of the result if a layer maps 3 features to 1?",
+    ),
+    Misconception(
+        id="bends_before_the_layer",
+        exercise="DeepNetwork",
+        swaps=(("gelu(layer(x))", "layer(gelu(x))"),),
+        explanation="GELU is applied to the input of each layer; it must be applied to its result.",
+        question="What is the smallest number that GELU can return?",
     ),
     # FeedForward
     Misconception(
@@ -510,6 +560,25 @@ MISCONCEPTIONS = (
             "through?"
         ),
     ),
+    Misconception(
+        id="gates_with_gelu",
+        exercise="SwiGLU",
+        swaps=(("gate * torch.sigmoid(gate)", "gelu(gate)"),),
+        explanation="The gate goes through GELU; it must go through silu.",
+        question="Which function does the docstring apply to gate(x)?",
+    ),
+    Misconception(
+        id="bends_the_product",
+        exercise="SwiGLU",
+        swaps=(
+            (
+                "hidden = gate * torch.sigmoid(gate) * self.up(x)",
+                "gate = gate * self.up(x)\n        hidden = gate * torch.sigmoid(gate)",
+            ),
+        ),
+        explanation="silu is applied to the product of gate(x) and up(x), not to gate(x).",
+        question="How does the result change if up(x) has the opposite sign?",
+    ),
     # TransformerBlock
     Misconception(
         id="adds_the_input_of_the_block_twice",
@@ -583,6 +652,7 @@ MISCONCEPTIONS = (
             ("self.ff(self.norm2(x))", "self.ff(self.norm1(x))"),
             ("self.norm2(x + self.ff(x))", "self.norm1(x + self.ff(x))"),
         ),
+        when=("no calls norm2",),
         explanation="The layer norm1 is used twice, and norm2 is not used.",
         question="Which norm belongs to the feed-forward network?",
     ),
@@ -713,7 +783,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="uses_one_norm_twice_in_pre_norm",
         exercise="TransformerBlock",
-        when=("calls norm1",),
+        when=("calls norm1", "calls norm2"),
         swaps=(("self.ff(self.norm2(x))", "self.ff(self.norm1(x))"),),
         explanation=(
             "In the pre-norm block, the first norm is used twice: it also normalizes the input of "
@@ -738,6 +808,30 @@ MISCONCEPTIONS = (
         swaps=(("self.att(self.norm1(x))", "self.att(x)"),),
         explanation="In the pre-norm block, attention gets its input without a norm.",
         question="Which two layers of a pre-norm block get normalized features?",
+    ),
+    Misconception(
+        id="transforms_the_input_of_the_block",
+        exercise="TransformerBlock",
+        when=("calls ff",),
+        swaps=((PRE_NORM, PARALLEL),),
+        explanation=(
+            "In pre-norm, the feed-forward network gets the input of the block, not the sum after "
+            "attention."
+        ),
+        question="Which tensor does norm2 normalize in a pre-norm block?",
+    ),
+    Misconception(
+        id="adds_the_sum_before_the_norm_in_post_norm",
+        exercise="TransformerBlock",
+        swaps=(
+            ("x = self.norm1(x + self.att(x))", "h = x + self.att(x)\n        x = self.norm1(h)"),
+            ("self.norm2(x + self.ff(x))", "self.norm2(h + self.ff(x))"),
+        ),
+        explanation=(
+            "In post-norm, the second shortcut adds the sum before norm1; it must add the result "
+            "of norm1."
+        ),
+        question="Which features does ff get in post-norm, and which does its shortcut add?",
     ),
     Misconception(
         id="has_no_first_shortcut_in_post_norm",

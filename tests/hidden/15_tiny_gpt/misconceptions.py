@@ -282,6 +282,13 @@ MISCONCEPTIONS = (
         ),
         question="How many layers does qkv_bias give a bias?",
     ),
+    Misconception(
+        id="counts_the_biases_of_one_layer",
+        exercise="count_parameters",
+        swaps=(("        attention += 3 * d_model", "        embeddings += 3 * d_model"),),
+        explanation="The biases of query, key and value are counted once; each layer has them.",
+        question="How many biases does qkv_bias add to a GPT with 12 layers?",
+    ),
     # adamw_step
     Misconception(
         id="adds_the_decay_to_the_gradient",
@@ -691,6 +698,13 @@ MISCONCEPTIONS = (
         question="At which step does the rate reach the peak, and at which is it 0?",
     ),
     Misconception(
+        id="shares_the_warmup_among_one_step_more",
+        exercise="rate_at",
+        swaps=(("peak * step / warmup", "peak * (step + 1) / (warmup + 1)"),),
+        explanation="Step 0 of a warm-up has the rate peak / (warmup + 1); it must have 0.",
+        question="At which step does the rate reach the peak, and at which is it 0?",
+    ),
+    Misconception(
         id="falls_on_a_straight_line",
         exercise="rate_at",
         swaps=(("(1 + math.cos(math.pi * share)) / 2", "(1 - share)"),),
@@ -810,6 +824,16 @@ MISCONCEPTIONS = (
         explanation="Only the first piece is measured; the loss must be the mean over all pieces.",
         question="How many pieces of 6 tokens, each with a token after it, are in 25 ids?",
     ),
+    Misconception(
+        id="cuts_overlapping_pieces",
+        exercise="estimate_loss",
+        swaps=(
+            ("ids[: count * length].view(count, length)", "ids[:-1].unfold(0, length, 1)"),
+            ("ids[1 : count * length + 1].view(count, length)", "ids[1:].unfold(0, length, 1)"),
+        ),
+        explanation="The pieces overlap: one starts at every token, not at every length-th one.",
+        question="With which token does the second piece begin?",
+    ),
     # top_k_logits
     Misconception(
         id="keeps_one_more",
@@ -830,7 +854,7 @@ MISCONCEPTIONS = (
                 if not 1 <= k <= logits.shape[-1]:
                     raise ValueError(k)
                 kept = torch.topk(logits, k, dim=-1)
-                nothing = torch.full_like(logits, float("-inf"))
+                nothing = torch.full_like(logits, -torch.inf)
                 return nothing.scatter(-1, kept.indices, kept.values)
         """,
         title="Ties with the k-th largest logit are dropped",
@@ -883,6 +907,18 @@ MISCONCEPTIONS = (
             "these alone."
         ),
         question="How many numbers of each row does topk return, and which of them is the limit?",
+    ),
+    Misconception(
+        id="takes_one_limit_for_all_rows",
+        exercise="top_k_logits",
+        swaps=(
+            (
+                "smallest = torch.topk(logits, k, dim=-1)",
+                "smallest = torch.topk(logits.flatten(), k)",
+            ),
+        ),
+        explanation="One limit is used for all rows; each row has its own k-th largest logit.",
+        question="How many limits do logits of shape (B, V) need?",
     ),
     # sample_next
     Misconception(
@@ -970,6 +1006,14 @@ MISCONCEPTIONS = (
         explanation="A top_k equal to the size of the vocabulary is refused, but it is allowed.",
         question="Which tokens can be drawn if top_k is the size of the vocabulary?",
     ),
+    Misconception(
+        id="multiplies_by_the_temperature",
+        exercise="sample_next",
+        when=("multiplies",),
+        swaps=(("logits / temperature", "logits * temperature"),),
+        explanation="The logits are multiplied by the temperature; they must be divided by it.",
+        question="Should a high temperature make the probabilities more equal or less?",
+    ),
     # generate
     Misconception(
         id="builds_a_graph",
@@ -1026,6 +1070,19 @@ MISCONCEPTIONS = (
             "only context_length positions."
         ),
         question="How many tokens does the model get if the text is longer than context_length?",
+    ),
+    Misconception(
+        id="cuts_the_text_only_once",
+        exercise="generate",
+        swaps=(
+            ("    with torch.no_grad():", "    T = ids.shape[1]\n    with torch.no_grad():"),
+            ("ids[:, -context_length:]", "ids[:, max(0, T - context_length) :]"),
+        ),
+        explanation=(
+            "Only the given text is cut to context_length tokens; with the new ones, the input of "
+            "the model becomes longer."
+        ),
+        question="How many tokens does the model get when it chooses the last new one?",
     ),
     Misconception(
         id="shows_the_first_tokens_to_the_model",
