@@ -101,7 +101,7 @@ class PairSearch:
         """The different last answers of the failed checks that are numbers or lists."""
         found = [self._evidence.seen(check).answers for check in self._ranking.wrong]
         last = (answers[-1][1] for answers in found if answers)
-        return {repr(one) for one in last if isinstance(one, float | list)}
+        return {repr(one) for one in last if type(one) in {int, float, list}}
 
     def _shows(self, pair: Key, check: FailedCheck) -> bool:
         shown = self._evidence.shows(pair, check)
