@@ -467,16 +467,6 @@ MISCONCEPTIONS = (
         when=("calls Dropout | calls dropout",),
     ),
     Misconception(
-        id="splits_the_size_of_the_tokens",
-        exercise="MultiHeadAttention",
-        swaps=(("if d_out % num_heads != 0:", "if d_in % num_heads != 0:"),),
-        explanation=(
-            "A ValueError depends on d_in and num_heads, but the heads split d_out features."
-        ),
-        question="Which features do the heads split: those of x, or those of the queries?",
-        when=("reads d_in", "raises"),
-    ),
-    Misconception(
         id="drops_alike_in_all_heads",
         exercise="MultiHeadAttention",
         swaps=(
