@@ -491,7 +491,10 @@ def test_heads_have_no_biases_by_default(student):
     plain = student.new(NAME, 3, 8, 6, 0.0, 2).shapes()
     without, more = (student.new(NAME, 3, 8, 6, 0.0, 2, one).shapes() for one in (NO_BIAS, BIAS))
 
-    expect(len(plain) == len(without), "Without qkv_bias, there are not as many parameters as with False.")
+    expect(
+        len(plain) == len(without),
+        "By default, there are more or fewer parameters than with False.",
+    )
     expect(len(plain) < len(more), "With qkv_bias, there are no more parameters than without.")
 
 
