@@ -90,6 +90,7 @@ def signs(
         *_bare_names(last, code),
         *_layers_in_calls(last, code),
         *_lost_results(last),
+        *(() if texts else _unread_names(last)),
         *_lost_returns(last),
         *_defaults(last, contract),
         *_lost_axes(last),
@@ -227,18 +228,22 @@ def _layers_in_calls(definition: Definition, code: StudentCode) -> Iterator[Sign
 
 
 def _lost_results(definition: Definition) -> Iterator[Sign]:
-    """Find a statement that computes a tensor and drops it, or sets a name that nothing reads."""
+    """Find a statement that computes a tensor and drops it."""
     layers = _own(definition, ast.Store)
-    lost = unused([*ast.walk(definition)])
     for function in methods(definition).values():
         loops = [each for each in ast.walk(function) if isinstance(each, ast.For)]
         called = {name for each in loops for name in map(name_of, ast.walk(each.target)) if name}
         for each in ast.walk(function):
             if isinstance(each, ast.Expr) and (what := _computed(each.value, layers, called)):
                 yield Sign.of("result_dropped", line=each.lineno, what=what)
-            if each in lost and _computed(each.value, layers, called):
-                found = Sign.of("result_unused", line=each.lineno, name=name_of(each.targets[0]))
-                yield found._replace(sure=False)
+
+
+def _unread_names(definition: Definition) -> Iterator[Sign]:
+    """Find a statement that computes a tensor under a name that nothing reads."""
+    for each in unused([*ast.walk(definition)]):
+        if _computed(each.value, set(), set()):
+            found = Sign.of("result_unused", line=each.lineno, name=name_of(each.targets[0]))
+            yield found._replace(sure=False)
 
 
 def _lost_returns(definition: Definition) -> Iterator[Sign]:
