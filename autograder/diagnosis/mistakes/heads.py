@@ -70,14 +70,23 @@ def axes(scope: Scope) -> Iterator[Rewrite]:
     if len(swaps) > 1:
         all_cut = [put(site, "OBJECT.reshape(OLD.shape)") for site in swaps]
         yield mistake("reshaped.heads", all_cut)
+    yield from _splits(scope)
+
+
+def _splits(scope: Scope) -> Iterator[Rewrite]:
+    """Heads that get every H-th feature, where features are split, joined, or both."""
+    cuts, joins = [], []
     for site in scope.calls("view", "reshape"):
         if site.node.args and isinstance(site.node.args[-1], ast.BinOp):
-            alternating = put(site_of(site, site.node.func, "value"), "OLD.transpose(-2, -1)")
-            yield mistake("heads_mixed.alternate", alternating)
+            joins.append(put(site_of(site, site.node.func, "value"), "OLD.transpose(-2, -1)"))
+            yield mistake("heads_mixed.alternate", joins[-1])
         if len(site.node.args) == 4:  # noqa: PLR2004  # items, tokens, heads, features
             parts = dict(zip("ABCD", site.node.args, strict=True))
-            cut = put(site, "OBJECT.view(A, B, D, C).transpose(-1, -2)", **parts)
-            yield mistake("reshaped.neighbours", cut, "interleaved heads")
+            cuts.append(put(site, "OBJECT.view(A, B, D, C).transpose(-1, -2)", **parts))
+            yield mistake("reshaped.neighbours", cuts[-1], "interleaved heads")
+    if len(cuts) > 1:
+        yield mistake("reshaped.neighbours", cuts, "interleaved heads")
+        yield mistake("reshaped.neighbours", [*cuts, *joins], "interleaved heads")
 
 
 def _pair(node: ast.expr) -> str:

@@ -133,6 +133,17 @@ MISCONCEPTIONS = (
         question="How many rows does the mask for 2 queries and 5 keys have?",
     ),
     Misconception(
+        id="cuts_rows_from_the_square",
+        exercise="lower_right_mask",
+        swaps=((TRIL, "return torch.ones(num_keys, num_keys).tril()[-num_queries:]"),),
+        explanation=(
+            "With more queries than keys, rows are missing, as in a part of the square mask of the "
+            "keys; a query that sees no key must have a row, too."
+        ),
+        title="With more queries than keys, rows are missing",
+        question="How many rows must the mask for 5 queries and 2 keys have?",
+    ),
+    Misconception(
         id="shows_the_next_token",
         exercise="lower_right_mask",
         when=("compares",),
@@ -169,6 +180,16 @@ MISCONCEPTIONS = (
         ),
         title="The tokens of the cache are hidden",
         question="How many keys must the first new token see after 6 old tokens?",
+    ),
+    *in_both(
+        "counts_new_tokens_in_place_of_old_ones",
+        masked_by("torch.ones({new}, {all}).tril(diagonal={new})"),
+        explanation=(
+            "The mask is that of as many cached tokens as new ones: new token i sees the keys up "
+            "to i + T_new; it must see those up to i plus the number of cached tokens."
+        ),
+        title="The mask is that of as many cached tokens as new ones",
+        question="Six tokens are cached and two are new. Which keys must the first new one see?",
     ),
     *in_both(
         "returns_the_values_first",
@@ -447,6 +468,38 @@ MISCONCEPTIONS = (
         question="How can the third step attend to the first token?",
     ),
     Misconception(
+        id="keeps_the_first_cache",
+        exercise="decode",
+        swaps=(
+            ("context, cache = attend", "context, longer = attend"),
+            ("logits = context", "cache = cache or longer\n        logits = context"),
+        ),
+        explanation=(
+            "The cache stays that of the first step: each later token attends only to the first "
+            "token and to itself."
+        ),
+        question="Which tokens must the cache hold after the third step?",
+    ),
+    Misconception(
+        id="caches_the_first_token_twice",
+        exercise="decode",
+        swaps=(
+            (
+                "ids, cache = [first], None",
+                (
+                    "ids = [first]\n"
+                    "    _, cache = attend_with_cache(embeddings[ids], W_query, W_key, W_value)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The first token is in the cache twice, as if it were passed before the loop and again "
+            "in its first iteration."
+        ),
+        title="The first token is in the cache twice",
+        question="How many keys does the first step have?",
+    ),
+    Misconception(
         id="chooses_among_the_logits_of_all_tokens",
         exercise="decode",
         swaps=(("embeddings[ids[-1:]]", "embeddings[ids]"), ("W_value, cache)", "W_value)")),
@@ -586,6 +639,30 @@ MISCONCEPTIONS = (
             "(B, H, T, d)."
         ),
         question="Which size of (B, H, T, d) must grow by T_new?",
+    ),
+    Misconception(
+        id="caches_the_tokens_before_the_heads",
+        exercise=HEADS,
+        swaps=(
+            (
+                "keys = keys.view(B, T_new, H, d).transpose(1, 2)",
+                "keys = keys.view(B, T_new, H, d)",
+            ),
+            (
+                "values = values.view(B, T_new, H, d).transpose(1, 2)",
+                "values = values.view(B, T_new, H, d)",
+            ),
+            ("torch.cat((past_keys, keys), dim=2)", "torch.cat((past_keys, keys), dim=1)"),
+            ("torch.cat((past_values, values), dim=2)", "torch.cat((past_values, values), dim=1)"),
+            ("queries @ keys.transpose(-2, -1)", "queries @ keys.permute(0, 2, 3, 1)"),
+            ("T_new, keys.shape[2])", "T_new, keys.shape[1])"),
+            ("weights @ values", "weights @ values.transpose(1, 2)"),
+        ),
+        explanation=(
+            "The cache has the shape (B, T, H, d), with the tokens before the heads; the exercise "
+            "asks for (B, H, T, d)."
+        ),
+        question="On which axis of the cache must the heads be?",
     ),
     Misconception(
         id="keeps_what_is_not_split",

@@ -76,6 +76,19 @@ MISCONCEPTIONS = (
             "With 6 query heads and 2 key-value heads, how many query heads share one of them?"
         ),
     ),
+    Misconception(
+        id="divides_by_the_number_of_shared_heads",
+        exercise="repeat_heads",
+        when=("rounds",),
+        swaps=(("x.repeat_interleave(H // G, dim=1)", "x[:, [h // G for h in range(H)]]"),),
+        explanation=(
+            "Query head h gets key-value head h // G; it must be h // (H/G), because H/G query "
+            "heads share one."
+        ),
+        question=(
+            "With 6 query heads and 2 key-value heads, how many query heads share one of them?"
+        ),
+    ),
     # window_mask
     Misconception(
         id="shows_the_future",
@@ -206,6 +219,35 @@ MISCONCEPTIONS = (
             "than either of them."
         ),
         question="How many tokens of a text of 30 tokens can be in a window of 64?",
+    ),
+    Misconception(
+        id="fills_one_window_with_all_texts",
+        exercise="cache_bytes",
+        swaps=(
+            (
+                TOKENS,
+                (
+                    "everything = batch_size * context_length\n"
+                    "    tokens = everything if window is None else min(everything, window)"
+                ),
+            ),
+            ("return batch_size * tokens", "return tokens"),
+        ),
+        explanation=(
+            "The tokens of all texts together are limited to one window; those of each text must "
+            "be."
+        ),
+        question="How many tokens are cached for 3 texts of 90 tokens with a window of 20?",
+    ),
+    Misconception(
+        id="counts_only_the_tokens_before_the_newest",
+        exercise="cache_bytes",
+        swaps=((TOKENS, TOKENS.replace("window)", "window - 1)")),),
+        explanation=(
+            "At most window - 1 tokens of a text are counted; in this exercise a layer caches up "
+            "to *window* tokens."
+        ),
+        question="How many tokens of a long text does the docstring count for a window of 4?",
     ),
     Misconception(
         id="counts_one_text",
@@ -387,6 +429,16 @@ MISCONCEPTIONS = (
             "With a window, later keys are visible: only keys that are too far back are hidden."
         ),
         question="If key j is after query i, is i - j < window true?",
+    ),
+    Misconception(
+        id="sees_window_tokens_before_itself",
+        exercise="GroupedQueryAttention",
+        swaps=((BAND, BAND.replace("else self.window)", "else self.window + 1)")),),
+        explanation=(
+            "A token sees *window* tokens before itself, but the window also counts the token "
+            "itself: only window - 1 earlier tokens may be visible."
+        ),
+        question="With a window of 1, which tokens does a token see?",
     ),
     Misconception(
         id="sees_one_token_less_than_its_window",
@@ -735,6 +787,16 @@ MISCONCEPTIONS = (
         question="With a window of 2, how many tokens before itself does a token see?",
     ),
     Misconception(
+        id="measures_the_window_without_the_cache",
+        exercise="cached_mask",
+        swaps=((NEAR, NEAR.replace("i - j", "i - num_cached - j")),),
+        explanation=(
+            "The window is measured from place i of new token i, but the place of this token is "
+            "C + i, so the window reaches C tokens too far back."
+        ),
+        question="Six tokens are cached. Which key belongs to the first new token?",
+    ),
+    Misconception(
         id="keeps_cached_tokens_visible",
         exercise="cached_mask",
         swaps=((NEAR, "visible = visible & ((i - j < window) | (j < num_cached))"),),
@@ -932,6 +994,16 @@ MISCONCEPTIONS = (
             "After 100 tokens with a window of 4, what must seen be, and at which position is the "
             "next token?"
         ),
+    ),
+    Misconception(
+        id="counts_positions_from_one",
+        exercise="DecoderAttention",
+        swaps=((POSITIONS, "positions = torch.arange(seen + 1, seen + T + 1)"),),
+        explanation=(
+            "The keys are rotated as if the first new token were at position seen + 1; it is at "
+            "position seen."
+        ),
+        question="At which position is the first token of a text?",
     ),
     Misconception(
         id="turns_cached_keys_again",

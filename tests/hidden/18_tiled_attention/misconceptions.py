@@ -76,6 +76,16 @@ MISCONCEPTIONS = (
         question="By which factor does exp(score - maximum) change when the maximum grows?",
     ),
     Misconception(
+        id="starts_the_sum_again",
+        exercise="online_max_and_sum",
+        swaps=((CORRECTED, "total = torch.where(maximum < new_maximum, 0.0, total)"),),
+        explanation=(
+            "The old sum is lost when a tile has a new maximum; it must be multiplied by "
+            "exp(old - new)."
+        ),
+        question="How much does a score of 4 count if a later tile has a score of 5?",
+    ),
+    Misconception(
         id="corrects_the_sum_the_wrong_way",
         exercise="online_max_and_sum",
         swaps=(("torch.exp(maximum - new_maximum)", "torch.exp(new_maximum - maximum)"),),
@@ -334,6 +344,45 @@ MISCONCEPTIONS = (
             "must be added after the log."
         ),
         question="log(Σ exp(s - m)) is the logsumexp minus which number?",
+    ),
+    Misconception(
+        id="counts_hidden_keys_in_the_logsumexp",
+        exercise="attend_tile",
+        swaps=(
+            ("    if hidden is not None:\n", "    every = scores\n    if hidden is not None:\n"),
+            (
+                LOGSUMEXP,
+                (
+                    "top = every.amax(dim=-1, keepdim=True)\n"
+                    "    logsumexp = (top + (every - top).exp().sum(-1, True).log()).squeeze(-1)"
+                ),
+            ),
+        ),
+        explanation="Hidden keys count in the logsumexp, but not in the context.",
+        question="Which keys does Σ exp(score) add up?",
+    ),
+    Misconception(
+        id="leaves_the_scale_out_of_the_logsumexp",
+        exercise="attend_tile",
+        swaps=(
+            (
+                LOGSUMEXP,
+                (
+                    "raw, top = scores / scale, maximum / scale\n"
+                    "    logsumexp = (top + (raw - top).exp().sum(-1, True).log()).squeeze(-1)"
+                ),
+            ),
+        ),
+        explanation="The logsumexp is that of the scores without the scale; the context has it.",
+        question="Which scores must the logsumexp and the context have in common?",
+    ),
+    Misconception(
+        id="scales_by_the_size_of_a_value",
+        exercise="attend_tile",
+        when=("takes roots",),
+        swaps=((SCALE, SCALE.replace("queries", "values")),),
+        explanation="By default, the scores are divided by √d_v, not by √d.",
+        question="How many products does one score add up?",
     ),
     Misconception(
         id="returns_the_sum_for_the_logsumexp",
@@ -675,7 +724,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="subtracts_infinities_in_the_shares",
         exercise="merge_tiles",
-        when=("takes exponentials | calls sigmoid", "no divides"),
+        when=("takes exponentials | calls sigmoid | takes a softmax", "no divides"),
         code="""
             def merge_tiles(context_a, logsumexp_a, context_b, logsumexp_b):
                 logsumexp = torch.logaddexp(logsumexp_a, logsumexp_b)
@@ -688,6 +737,24 @@ MISCONCEPTIONS = (
             "-inf - (-inf) is NaN."
         ),
         question="What do you subtract if both logsumexps are minus infinity?",
+    ),
+    Misconception(
+        id="swaps_the_sides_of_the_sigmoid",
+        exercise="merge_tiles",
+        when=("calls logsigmoid | calls sigmoid | calls softplus",),
+        swaps=(
+            (
+                MERGED,
+                (
+                    "apart = logsumexp_b - logsumexp_a\n"
+                    "    logsumexp = logsumexp_a - torch.nn.functional.logsigmoid(apart)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The merged logsumexp is a - logsigmoid(b - a); it must be a - logsigmoid(a - b)."
+        ),
+        question="What must the merged logsumexp be if b is far larger than a?",
     ),
     # tiled_attention
     Misconception(
@@ -881,6 +948,86 @@ MISCONCEPTIONS = (
         ),
         question="Which query of a tile sees the most keys?",
         when=("compares",),
+    ),
+    Misconception(
+        id="stops_at_the_tile_of_the_queries",
+        exercise="tiled_attention",
+        swaps=((STOP, "if causal and first > start:"),),
+        explanation=(
+            "Tile n of causal queries reads no tile of keys after tile n, which is too early if "
+            "there are more keys than queries."
+        ),
+        question="With 2 queries, 6 keys and tiles of 2, which tiles of keys must be read?",
+    ),
+    Misconception(
+        id="scales_twice",
+        exercise="tiled_attention",
+        when=("calls attend_tile",),
+        swaps=(("some_queries = queries[", "some_queries = queries.shape[-1] ** -0.5 * queries["),),
+        explanation=(
+            "In total, the scores are divided by d; by default, `attend_tile` already divides them "
+            "by √d."
+        ),
+        question="Which of your steps scale the scores, and by how much in total?",
+    ),
+    Misconception(
+        id="merges_with_unscaled_scores",
+        exercise="tiled_attention",
+        swaps=(
+            (
+                MERGING,
+                (
+                    "raw = attend_tile(some_queries, some_keys, some_values, 1.0, hidden)\n"
+                    "            tile = tile[0], raw[1]\n"
+                    "            context, logsumexp = merge_tiles(context, logsumexp, *tile)"
+                ),
+            ),
+        ),
+        explanation=(
+            "The logsumexp of a tile is that of the scores without the scale, so the tiles are "
+            "merged with the wrong weights."
+        ),
+        question="Which scores must the logsumexp and the context have in common?",
+    ),
+    Misconception(
+        id="swaps_the_sides_of_the_running_sigmoid",
+        exercise="tiled_attention",
+        when=("calls logsigmoid | calls sigmoid | calls softplus",),
+        swaps=(
+            (
+                MERGING,
+                (
+                    "apart = torch.nn.functional.logsigmoid(tile[1] - logsumexp)\n"
+                    "            longer = tile[1] if first == 0 else logsumexp - apart\n"
+                    "            context, _ = merge_tiles(context, logsumexp, *tile)\n"
+                    "            logsumexp = longer"
+                ),
+            ),
+        ),
+        explanation=(
+            "The running logsumexp becomes old - logsigmoid(new - old); it must become "
+            "old - logsigmoid(old - new)."
+        ),
+        question="What must the running logsumexp be if that of the new tile is far larger?",
+    ),
+    Misconception(
+        id="divides_in_every_tile",
+        exercise="tiled_attention",
+        when=("divides", "takes exponentials"),
+        code=f"""
+            {RUNNING}
+                    larger = torch.maximum(maximum, scores.amax(dim=-1, keepdim=True))
+                    part = torch.exp(scores - larger)
+                    total = total * torch.exp(maximum - larger) + part.sum(dim=-1, keepdim=True)
+                    context = (context * torch.exp(maximum - larger) + part @ some_values) / total
+                    maximum = larger
+                return context
+        """,
+        explanation=(
+            "The context is divided by the sum in every tile, but the old context is not "
+            "multiplied by the old sum first."
+        ),
+        question="By how many sums has the first tile been divided after three tiles?",
     ),
     Misconception(
         id="stops_one_tile_too_early",
