@@ -24,6 +24,7 @@ from autograder.diagnosis.vocabulary import ORDINALS, axis_of, other_axes
 REDUCTIONS = ("sum", "mean", "amax", "max", "prod")
 
 OTHERS = {"sum": ["mean"], "mean": ["sum", "amax"], "amax": ["amin", "mean"], "max": ["min"]}
+OTHER_DIVISORS = ("mean", "amax", "norm")  # than a sum
 
 AXES = {  # by whether something is divided by it: along another axis, over all, without its axis
     False: ("wrong_axis.reduction", "wrong_axis.everything", "wrong_axis.lost"),
@@ -59,7 +60,7 @@ BY_COUNT = (  # in the place of LEFT / RIGHT, where RIGHT is another number
 )
 ROOT = re.compile(r"sqrt|\*\*")
 SUM = re.compile(r"\b(sum|norm|amax|max|mean)\(")
-WORDS = {"amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum"}
+WORDS = {"norm": "length", "amax": "maximum", "amin": "minimum", "max": "maximum", "min": "minimum"}
 
 
 def reductions(scope: Scope) -> Iterator[Rewrite]:
@@ -90,7 +91,7 @@ def reductions(scope: Scope) -> Iterator[Rewrite]:
                 yield mistake(other_shape, make(f"X.{name}(dim=D)"), what=what)
         if divides and name != "mean":
             yield mistake("wrong_divisor.count", make("X.shape[-1]"))
-        for other in OTHERS.get(name, ()):
+        for other in OTHER_DIVISORS if divides and name == "sum" else OTHERS.get(name, ()):
             text = f"X.{other}(dim=D{keeps})" if dim is not None else f"X.{other}()"
             old, new = WORDS.get(name, name), WORDS.get(other, other)
             key = "wrong_divisor.other" if divides else "wrong_reduction.other"
