@@ -286,7 +286,7 @@ def matches_printed_number(
     apart = abs(answer - expected)
     note_margin(torch.tensor(apart), torch.tensor(atol), torch.tensor(expected), noise)
     if math.isnan(answer) or apart > atol:
-        is_whole = answer.is_integer() and expected.is_integer()
+        is_whole = answer.is_integer() and float(expected).is_integer()
         shown = 0 if is_whole else max(decimals, SHOWN_DECIMALS)
         sentence = f"{what} is {answer:.{shown}f}; it should be {expected:.{shown}f}."
         public = f"{what} is not the expected number."

@@ -283,6 +283,21 @@ MISCONCEPTIONS = (
         ),
         question="Which two tensors does the self-attention get in a pre-norm block?",
     ),
+    *(
+        Misconception(
+            id=f"always_has_relu_in_{name}",
+            exercise=name,
+            swaps=(
+                (
+                    "FeedForward(d_model, d_hidden, activation)",
+                    "FeedForward(d_model, d_hidden, 'relu')",
+                ),
+            ),
+            explanation='The block has ReLU for each activation, also for "gelu".',
+            question="Which part of the block must know the activation?",
+        )
+        for name in ("EncoderBlock", "DecoderBlock")
+    ),
     # Translator
     Misconception(
         id="shares_one_attention",
@@ -386,6 +401,15 @@ MISCONCEPTIONS = (
             "Items that have ended go on writing; after the end of an item there must be padding."
         ),
         question="What does an item write while the others are not finished?",
+    ),
+    Misconception(
+        id="forgets_earlier_ends",
+        exercise="greedy_translate",
+        swaps=(("done = done | (next_ids == end)", "done = next_ids == end"),),
+        explanation=(
+            "Only its newest id decides whether an item has ended, so it goes on after one padding."
+        ),
+        question="What is the newest id of an item that ended two steps ago?",
     ),
     Misconception(
         id="replaces_the_end",

@@ -251,6 +251,21 @@ MISCONCEPTIONS = (
         explanation="The patch replaces the input of the module; it must replace its output.",
         question="Does a forward pre-hook run before its module, or after it?",
     ),
+    Misconception(
+        id="replaces_inputs_of_the_same_shape",
+        exercise=PATCH,
+        when=("calls register_forward_pre_hook",),
+        swaps=(
+            ("(_module, _given, made):", "(_module, _given, made=None):"),
+            ("if patch.shape != made", "made = _given[0]\n            if patch.shape != made"),
+            ("modules[name].register_forward_hook", "modules[name].register_forward_pre_hook"),
+        ),
+        explanation=(
+            "The patch replaces the input of the module, and its shape is compared with that of "
+            "the input; it must be the output."
+        ),
+        question="Does a forward pre-hook run before its module, or after it?",
+    ),
     # induction_pattern
     Misconception(
         id="marks_the_earlier_copy",
@@ -397,6 +412,18 @@ MISCONCEPTIONS = (
         ),
         explanation="The norm is applied to the logits; it must be applied to the stream.",
         question="How many features does the norm expect?",
+    ),
+    Misconception(
+        id="adds_the_streams_up",
+        exercise="logit_lens",
+        swaps=(
+            (
+                "out_head(norm(stream)) for stream in streams",
+                "out_head(norm(sum(streams[: end + 1]))) for end in range(len(streams))",
+            ),
+        ),
+        explanation="Each stream is added to those before it, but it already contains them.",
+        question="What does the second layer add to: its own result, or the stream so far?",
     ),
     # ablate_heads
     Misconception(
@@ -627,7 +654,7 @@ MISCONCEPTIONS = (
             "right[b] and wrong[b]."
         ),
         title="Each item is compared with the answers of all items",
-        question="Which shape does last[:, right] have for B items?",
+        question="Which shape do you get if you index logits (B, V) with [:, right]?",
     ),
     Misconception(
         id="uses_the_first_answers_for_all",

@@ -136,6 +136,22 @@ MISCONCEPTIONS = (
         question='How many words are in "...", and how many in "a..."?',
     ),
     words(
+        "underscores_are_letters",
+        "    import re\n"
+        '    return re.findall(r" ?[^\\W\\d]+| ?\\d+| ?[^\\w\\s]+|\\s+(?= \\S)|\\s+", text)\n',
+        explanation="The underscore counts as a letter, but it is one of the other characters.",
+        question="What does `isalpha` say about the underscore?",
+    ),
+    words(
+        "keeps_contractions",
+        "    import re\n"
+        """    ends = r"'(?:s|t|re|ve|m|ll|d)"\n"""
+        '    word = r" ?[^\\W\\d_]+| ?\\d+| ?(?:[^\\w\\s]|_)+|\\s+(?= \\S)|\\s+"\n'
+        '    return re.findall(f"{ends}|{word}", text)\n',
+        explanation="English endings such as 'm are one word; they must be two, ' and m.",
+        question='Which words does the docstring give for "I\'m"?',
+    ),
+    words(
         "english_letters_only",
         (
             "    import re\n"
@@ -372,6 +388,26 @@ MISCONCEPTIONS = (
         question="What happens after the first merge that fits into a word?",
     ),
     Misconception(
+        id="stops_at_a_merge_that_does_not_fit",
+        exercise="encode",
+        swaps=(
+            (
+                "            piece = merge(piece, pair, 256 + rank)",
+                (
+                    "            before, piece = piece, merge(piece, pair, 256 + rank)\n"
+                    "            if piece == before:\n"
+                    "                break"
+                ),
+            ),
+        ),
+        explanation=(
+            "In each word, the first merge that does not fit is the last one that is tried; all "
+            "merges must be."
+        ),
+        title="The first merge that does not fit is the last one that is tried",
+        question="Does a word contain every merge up to the last one that it needs?",
+    ),
+    Misconception(
         id="merges_the_highest_rank_first",
         exercise="encode",
         code="""
@@ -442,6 +478,17 @@ MISCONCEPTIONS = (
         explanation="The number is not in a list: bytes(65) is 65 zeros, bytes([65]) the byte 65.",
         question="How long is the token with the id 65?",
         when=("calls bytes | reads bytes",),
+    ),
+    Misconception(
+        id="tokens_are_encoded_characters",
+        exercise="token_bytes",
+        swaps=(("bytes([number])", "chr(number).encode()"),),
+        explanation=(
+            "From 128 on, the tokens are two bytes, the UTF-8 form of a character; each must be "
+            "the single byte with its number."
+        ),
+        title="From 128 on, the tokens are two bytes",
+        question="How many bytes does the token with the id 233 have?",
     ),
     # decode
     Misconception(

@@ -197,6 +197,7 @@ def test_messages_hold_for_infinities_integers_and_lists(actual, expected, sente
     ("actual", "expected", "sentence"),
     [
         pytest.param(162963456, 163009536.0, "is 162963456; it should be 163009536.", id="whole"),
+        pytest.param(83, 92, "is 83; it should be 92.", id="integers"),
         pytest.param(0.5, 1.0, "is 0.5000; it should be 1.0000.", id="not-whole"),
         pytest.param(NAN, 1.0, "is nan; it should be 1.0000.", id="nan"),
     ],
