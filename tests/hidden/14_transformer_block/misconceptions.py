@@ -121,6 +121,23 @@ MISCONCEPTIONS = (
         question="Which axis holds the features of one token, with and without a batch axis?",
     ),
     Misconception(
+        id="takes_one_variance_of_all_tokens",
+        exercise="LayerNorm",
+        swaps=(("((x - mean) ** 2).mean(dim=-1, keepdim=True)", "((x - mean) ** 2).mean()"),),
+        explanation="All tokens share one variance; each token must have its own.",
+        question="How many variances does a batch of B texts with T tokens have?",
+    ),
+    Misconception(
+        id="normalizes_over_all_axes",
+        exercise="LayerNorm",
+        swaps=(
+            ("x.mean(dim=-1, keepdim=True)", "x.mean()"),
+            ("((x - mean) ** 2).mean(dim=-1, keepdim=True)", "((x - mean) ** 2).mean()"),
+        ),
+        explanation="All tokens share one mean and one variance; each token must have its own.",
+        question="How many variances does a batch of B texts with T tokens have?",
+    ),
+    Misconception(
         id="keeps_the_mean",
         exercise="LayerNorm",
         swaps=(("(x - mean) / torch.sqrt", "x / torch.sqrt"),),

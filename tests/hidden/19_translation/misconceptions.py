@@ -204,6 +204,30 @@ MISCONCEPTIONS = (
         ),
         question="What must a pre-norm block return if its parts return zeros?",
     ),
+    Misconception(
+        id="adds_ff_to_the_normalized",
+        exercise="EncoderBlock",
+        swaps=(
+            (
+                "return x + self.ff(self.norm2(x))",
+                "x = self.norm2(x)\n            return x + self.ff(x)",
+            ),
+        ),
+        explanation=(
+            "The result of ff is added to the normalized features; the shortcut must start before "
+            "norm2."
+        ),
+        question="What must a pre-norm block return if its parts return zeros?",
+    ),
+    Misconception(
+        id="normalizes_the_last_sum",
+        exercise="EncoderBlock",
+        swaps=(("return x + self.ff(self.norm2(x))", "return self.norm2(x + self.ff(x))"),),
+        explanation=(
+            "In pre-norm, norm2 normalizes the last sum; it must normalize the input of ff alone."
+        ),
+        question="What must a pre-norm block return if its parts return zeros?",
+    ),
     # DecoderBlock
     Misconception(
         id="hides_targets_at_the_padding_of_the_source",
