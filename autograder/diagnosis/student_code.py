@@ -435,7 +435,9 @@ def loses_axis(node: ast.AST) -> TypeGuard[ast.Call]:
     """Whether *node* is a reduction along an axis that does not keep this axis."""
     if not isinstance(node, ast.Call) or name_of(node.func) not in REDUCTIONS:
         return False
-    return _gives_axis(node) and not {"keepdim", None} & {one.arg for one in node.keywords}
+    is_pythons = getattr(node.func, "id", "") in {"max", "min", "sum"}  # such as max(1, n)
+    given = {"keepdim", None} & {one.arg for one in node.keywords}
+    return _gives_axis(node) and not (given or is_pythons)
 
 
 def _gives_axis(call: ast.Call) -> bool:
