@@ -98,10 +98,10 @@ class PairSearch:
 
     @cached_property
     def _plain(self) -> set[str]:
-        """The different last answers of the failed checks that are numbers or lists."""
+        """The different last answers of the failed checks that are numbers, lists or tuples."""
         found = [self._evidence.seen(check).answers for check in self._ranking.wrong]
         last = (answers[-1][1] for answers in found if answers)
-        return {repr(one) for one in last if type(one) in {int, float, list}}
+        return {repr(one) for one in last if type(one) in {int, float, list, tuple}}
 
     def _shows(self, pair: Key, check: FailedCheck) -> bool:
         shown = self._evidence.shows(pair, check)

@@ -258,7 +258,7 @@ MISCONCEPTIONS = (
             "Neighbouring pairs are rotated and then put back as halves; each feature must "
             "return to its own position in the vector."
         ),
-        question="Which features of x did a and b come from?",
+        question="Which two features of x form a pair, and where must each of them return?",
     ),
     Misconception(
         id="puts_halves_back_as_pairs",
@@ -268,7 +268,7 @@ MISCONCEPTIONS = (
             "Halves are rotated and then put back as neighbouring pairs; each feature must return "
             "to its own position in the vector."
         ),
-        question="Which features of x did a and b come from if `halves` is True?",
+        question="Which two features of x form a pair if `halves` is True?",
     ),
     Misconception(
         id="turns_with_a_feature_that_was_turned",
