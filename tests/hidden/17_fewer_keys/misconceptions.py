@@ -168,6 +168,16 @@ MISCONCEPTIONS = (
         question="Which keys are the sinks if there are two of them, and if there are none?",
     ),
     Misconception(
+        id="makes_the_window_one_token_too_large",
+        exercise="window_mask",
+        swaps=((VISIBLE, VISIBLE.replace("< window", "<= window")),),
+        explanation=(
+            "The window is one token too large: the query's own token counts, so only window - 1 "
+            "earlier tokens are in it."
+        ),
+        question="Which tokens does a query see in a window of 1?",
+    ),
+    Misconception(
         id="makes_the_window_one_token_too_small",
         exercise="window_mask",
         when=("compares | calls tril | calls triu",),
