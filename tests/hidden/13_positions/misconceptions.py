@@ -447,7 +447,7 @@ MISCONCEPTIONS = (
         exercise="alibi_slopes",
         when=("multiplies | divides",),
         swaps=(("(-8 * (h + 1) / P)", "(-8 * h / P)"), ("(h + 1) / (2 * P)", "h / (2 * P)")),
-        explanation="The exponents of all slopes start at 0, so a first slope is 1.",
+        explanation="For P and for 2P heads, the exponents start at 0, so the first slope is 1.",
         question="With 8 heads, which slope does the docstring give head 0?",
     ),
     Misconception(
