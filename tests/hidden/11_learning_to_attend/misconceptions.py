@@ -20,7 +20,7 @@ def raises_small_probabilities(least: str) -> Misconception:
                 ),
             ),
         ),
-        title="Very small probabilities are raised before the logarithm",
+        title=f"Very small probabilities are raised to {least} before the logarithm",
         explanation=(
             f"A probability of 0 becomes {least} before the logarithm, so very unlikely tokens get "
             "equal results."
@@ -881,6 +881,7 @@ MISCONCEPTIONS = (
             "Gradients that an earlier call has left are not cleared before the first `backward`, "
             "so they change the first step."
         ),
+        title="Gradients that an earlier call has left are not cleared",
         question="What may be in the gradients of the model when the first batch comes?",
         when=("calls backward",),
     ),

@@ -679,6 +679,7 @@ MISCONCEPTIONS = (
             "On the way back, the scale is one divided by the root of d, even if the caller gives "
             "another one."
         ),
+        title="On the way back, the scale is the default even if another one is given",
         question="By which number must the gradient of the scores be multiplied?",
     ),
     Misconception(
@@ -689,6 +690,7 @@ MISCONCEPTIONS = (
             "The weights come from scores with the default scale, even if the caller gives another "
             "one."
         ),
+        title="The weights come from scores with the default scale",
         question="From which scores did the forward pass compute its weights?",
     ),
     Misconception(

@@ -473,8 +473,8 @@ MISCONCEPTIONS = (
             ("slopes + between[: num_heads - P]", "(slopes + between)[:num_heads]"),
         ),
         explanation=(
-            "For some numbers of heads, such as 6, P is the power of 2 above; it must be the one "
-            "below."
+            "P is the power of 2 with the nearest exponent, such as 8 for 6 heads; it must be the "
+            "one below."
         ),
         question="What is P for 6 heads?",
     ),

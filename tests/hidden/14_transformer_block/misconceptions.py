@@ -593,7 +593,7 @@ MISCONCEPTIONS = (
                 "gate = gate * self.up(x)\n        hidden = gate * torch.sigmoid(gate)",
             ),
         ),
-        explanation="silu is applied to the product of gate(x) and up(x), not to gate(x).",
+        explanation="The product of gate(x) and up(x) goes through silu; only gate(x) must.",
         question="How does the result change if up(x) has the opposite sign?",
     ),
     # TransformerBlock
