@@ -32,7 +32,7 @@ READY_LOSS = ready_made(__file__, "loss")
 READY_OPTIMIZER = ready_made(__file__, "optimizer")
 READY_SOFTMAX = ready_made(__file__, "softmax")
 # All different, so that no wrong axis fits by chance; D is not 4, whose root is 2.
-B, T, V, D, CONTEXT = 3, 5, 7, 6, 8
+B, T, V, D, CONTEXT = 3, 5, 7, 6, 9
 LAYERS = (
     "tok_emb.weight",
     "pos_emb.weight",
@@ -602,8 +602,8 @@ def test_reader_looks_up_the_documented_vectors(student, documented):
 def test_reader_reads_with_any_weights(student, reference, probe):
     """For several weights, sizes and batches, the logits are right."""
     for sizes, items, tokens in (
-        ((V, D, CONTEXT), B, T),
         ((5, 3, 8), 2, 6),
+        ((V, D, CONTEXT), B, T),
         ((4, 7, 10), 5, 3),
     ):
         yours, ours = both_readers(student, reference, probe, *sizes)
