@@ -502,8 +502,8 @@ MISCONCEPTIONS = (
         exercise="softmax_backward",
         swaps=((SCORES_BACK, "return grad_weights - weights * mean"),),
         explanation=(
-            "The result is g_i - w_i Σ_j w_j g_j for the gradients g and the weights w: the first "
-            "term lacks its weight."
+            "The first term lacks its weight: the result is g_i - w_i Σ_j w_j g_j for the gradients "
+            "g and the weights w."
         ),
         question="Which factor do both terms, w_i g_i and w_i Σ w_j g_j, have in common?",
     ),
@@ -676,8 +676,8 @@ MISCONCEPTIONS = (
         exercise="attention_backward",
         swaps=((GRAD_SCORES, f"{UNSCALED} * queries.shape[-1] ** -0.5"),),
         explanation=(
-            "On the way back, the scale is one divided by the root of d, even if the caller gives "
-            "another one."
+            "On the way back, the scale is the default even if another one is given: one divided "
+            "by the root of d."
         ),
         title="On the way back, the scale is the default even if another one is given",
         question="By which number must the gradient of the scores be multiplied?",
@@ -781,8 +781,8 @@ MISCONCEPTIONS = (
         ),
         title="The first term lacks its weight",
         explanation=(
-            "Apart from the mask, the gradient of the scores is g_i - w_i Σ_j w_j g_j for the "
-            "gradients g of the weights w: the first term lacks its weight."
+            "The first term lacks its weight: apart from the mask, the gradient of the scores is "
+            "g_i - w_i Σ_j w_j g_j for the gradients g of the weights w."
         ),
         question="On the diagonal of the Jacobian, from which numbers are the products subtracted?",
     ),

@@ -465,21 +465,6 @@ MISCONCEPTIONS = (
         question="What is P for 6 heads?",
     ),
     Misconception(
-        id="takes_the_nearest_power_of_two",
-        exercise="alibi_slopes",
-        when=("multiplies | divides",),
-        swaps=(
-            ("(num_heads.bit_length() - 1)", "int(torch.tensor(num_heads).log2().round())"),
-            ("slopes + between[: num_heads - P]", "(slopes + between)[:num_heads]"),
-        ),
-        explanation=(
-            "P is the power of 2 with the nearest exponent, such as 8 for 6 heads; it must be the "
-            "one below."
-        ),
-        question="What is P for 6 heads?",
-    ),
-    # alibi_bias
-    Misconception(
         id="puts_the_first_query_at_the_first_key",
         exercise="alibi_bias",
         swaps=(("torch.arange(num_keys - num_queries, num_keys)", "torch.arange(num_queries)"),),

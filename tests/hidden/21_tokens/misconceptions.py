@@ -401,8 +401,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "In each word, the first merge that does not fit is the last one that is tried; all "
-            "merges must be."
+            "The first merge that does not fit is the last one that is tried in a word; all merges "
+            "must be."
         ),
         title="The first merge that does not fit is the last one that is tried",
         question="Does a word contain every merge up to the last one that it needs?",
