@@ -22,8 +22,8 @@ def raises_small_probabilities(least: str) -> Misconception:
         ),
         title=f"Very small probabilities are raised to {least} before the logarithm",
         explanation=(
-            f"Very small probabilities are raised to {least} before the logarithm, so very unlikely "
-            "tokens get equal results."
+            f"Very small probabilities are raised to {least} before the logarithm, so very "
+            "unlikely tokens get equal results."
         ),
         question="What is the logarithm of a quotient, if you take it before you divide?",
         when=("calls log",),

@@ -502,8 +502,8 @@ MISCONCEPTIONS = (
         exercise="softmax_backward",
         swaps=((SCORES_BACK, "return grad_weights - weights * mean"),),
         explanation=(
-            "The first term lacks its weight: the result is g_i - w_i Σ_j w_j g_j for the gradients "
-            "g and the weights w."
+            "The first term lacks its weight: the result is g_i - w_i Σ_j w_j g_j for the "
+            "gradients g and the weights w."
         ),
         question="Which factor do both terms, w_i g_i and w_i Σ w_j g_j, have in common?",
     ),
