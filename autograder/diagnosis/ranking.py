@@ -222,7 +222,9 @@ class Ranking:
     def candidate(self, key: Key) -> Candidate:
         """Compare a program with every failed check, or return the cached candidate."""
         if key not in self.checked:
-            matches = {check.name: self.evidence.match(key, check) for check in self.failed}
+            lacks_check = any(self.evidence.mistake(one).id == "check_missing" for one in key)
+            seen = [check for check in self.failed if check.accepts or not lacks_check]
+            matches = {check.name: self.evidence.match(key, check) for check in seen}
             kinds = (Match.YES, Match.TEXT_ONLY, Match.UNDECIDED)
             ends = (frozenset(n for n, one in matches.items() if one is kind) for kind in kinds)
             self.checked[key] = Candidate(key, *ends)
