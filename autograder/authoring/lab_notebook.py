@@ -108,9 +108,9 @@ def encode(notebook: Any) -> bytes:
     """Encode *notebook* without indentation, a tenth of its size; equal ones give equal bytes."""
     import nbformat  # noqa: PLC0415  # takes one second, and only building needs it
 
-    node = nbformat.from_dict(notebook)
-    text: str = nbformat.writes(node, version=nbformat.NO_CONVERT, indent=0)
-    return (text.rstrip("\n") + "\n").encode()
+    text = nbformat.writes(nbformat.from_dict(notebook), version=nbformat.NO_CONVERT)
+    text = json.dumps(json.loads(text), ensure_ascii=False, indent=0, separators=(",", ": "))
+    return (text + "\n").encode()
 
 
 def _preprocess(notebook: Any, *steps: str) -> Any:

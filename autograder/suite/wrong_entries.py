@@ -22,8 +22,8 @@ MAX_ENTRIES: Final = 20  # of a collection that is formatted
 MAX_NAMED: Final = 3  # entries that are missing or surplus
 UNITS: Final = {str: "character", bytes: "byte"}
 PLURALS = {"has": "have", "is": "are", "differs": "differ", "contains": "contain", "lacks": "lack"}
-SINGULAR = {"axis", "bias"}  # nouns that end in s
-LEADING = ("After ", "At ", "For ", "In ", "With ")  # of phrases before the name of a value
+SINGULAR = {"afterwards", "axis", "bias", "subtracts"}  # words that end in s and are no plural
+LEADING = ("After ", "At ", "For ", "In ", "With ", "Without ")  # of phrases before the name of a value
 
 
 def shown(value: object) -> str:
@@ -114,7 +114,7 @@ def _is_plural(what: str) -> bool:
     """Whether *what* names several things: "The weights of a token" does, `scaled_scores` not."""
     if what.startswith(LEADING):  # "After a change of the last tokens, the result of the first"
         what = what.partition(", the " if ", the " in what else " the ")[2]
-    modifier = r",| (?:after|before|for|from|in|of|right|that|with|without)\b"
+    modifier = r",| (?:after|before|for|from|in|kept|of|over|right|that|with|without)\b"
     noun = re.split(modifier, what)[0].split()[-1:]
     return any(re.fullmatch(r"[a-z]+[^s]s", word) and word not in SINGULAR for word in noun)
 
