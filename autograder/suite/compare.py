@@ -321,7 +321,9 @@ def finite_like(
         finite = expected.isfinite()
         if finite[wrong].all() and not finite.all():  # elsewhere, infinite values are right
             text += " where finite numbers are expected"
-        sentence = f"{text}, in {int(wrong.sum())} of {wrong.numel()} entries.{where_wrong(wrong)}"
+        others = ((answer - expected).abs() > _bound(expected)) & ~wrong
+        where = "" if others.any() else where_wrong(wrong)  # it would call the others right
+        sentence = f"{text}, in {int(wrong.sum())} of {wrong.numel()} entries.{where}"
         error = WrongAnswer(Status.NOT_FINITE, f"{text}.", message=sentence)
         error.public_suite_grid = partial(first_wrong_part, answer, expected, wrong, places, tokens)
         raise error

@@ -672,7 +672,10 @@ def test_transfer_puts_each_weight_in_its_place(student, probe):
 
     for place, name in enumerate(LONG):
         own = [place == other for other in range(len(LONG))]
-        sentence = f"Only a change of the source's {name} should change the target's {name}."
+        sentence = (
+            f"A change of the source's {name} does not change the target's {name}, or it changes "
+            "other weights, too."
+        )
         expect(changed(held[place], held[place + 1]) == own, sentence)
 
 

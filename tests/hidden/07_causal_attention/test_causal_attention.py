@@ -650,9 +650,7 @@ def test_weights_drop_whole_and_the_others_grow(student, probe):
     left = weights_left(yours.train(), x, probe.seed)
 
     some_are_dropped(left)
-    agrees(
-        left, torch.where(left == 0, left, full / (1 - DROP)), "The weights that are not dropped"
-    )
+    agrees(left, torch.where(left == 0, left, full / (1 - DROP)), "The weights that are not 0")
 
 
 @check("CausalAttention", points=0.19, layer="laws")
@@ -663,7 +661,11 @@ def test_weights_that_stay_do_not_depend_on_the_others(student, probe):
     gone = (first == 0) | (second == 0)
 
     some_are_dropped(first)
-    agrees(first.masked_fill(gone, 0), second.masked_fill(gone, 0), "The weights kept twice")
+    agrees(
+        first.masked_fill(gone, 0),
+        second.masked_fill(gone, 0),
+        "The weights that are not 0 in two calls",
+    )
 
 
 @check("CausalAttention", points=0.1, layer="laws")

@@ -90,6 +90,13 @@ def test_the_public_sentence_about_a_number_has_no_digit():
     assert not any(letter.isdigit() for letter in caught.value.public)
 
 
+def test_entries_next_to_nan_are_not_called_right_if_they_differ():
+    """A place is named only if all other entries agree."""
+    some = torch.tensor([[NAN, NAN], [7.0, -3.0]])
+    for actual, end in ((some, "Row 0 is wrong, row 1 is right."), (some + 1, "entries.")):
+        assert refused(actual).message.endswith(end)
+
+
 def test_a_law_names_the_result_with_which_it_compares():
     """If two results of the student differ, the message calls none of them wrong."""
     with pytest.raises(WrongAnswer) as several:
