@@ -114,7 +114,7 @@ def has_effect(student, name, first, *others):
     before = tensor(student.call(name, first, *others))
     after = tensor(student.call(name, first.flip(0), *others))
     same = before.shape == after.shape and alike(after, before)
-    expect(not same, f"{name} gives the same result for different arguments.")
+    expect(not same, f"{name} gives the same result if its first argument is reversed.")
 
 
 def keeps_arguments(student, name, *args):
@@ -171,7 +171,7 @@ def test_dot_product_doubles_with_a_vector(student, probe):
     a, b = probe.uniform(D) + 0.5, probe.uniform(D) + 0.5
     once = number(student.call("dot_product", a, b))
 
-    expect(abs(once) > 0.1, "The result is zero, but all elements are positive.")
+    expect(abs(once) > 0.1, "The result is nearly zero or NaN, but all elements are positive.")
     number_agrees(student.call("dot_product", 2 * a, b), 2 * once, "For twice a, the result")
     number_agrees(student.call("dot_product", a, 2 * b), 2 * once, "For twice b, the result")
 
@@ -183,7 +183,7 @@ def test_dot_product_adds_up_its_parts(student, probe):
     whole = number(student.call("dot_product", a, b))
     first = number(student.call("dot_product", a[:3], b[:3]))
 
-    expect(abs(first) > 0.1, "The result is zero, but all elements are positive.")
+    expect(abs(first) > 0.1, "The result is nearly zero or NaN, but all elements are positive.")
     number_agrees(student.call("dot_product", a[3:], b[3:]), whole - first, "For the second half")
 
 
@@ -197,7 +197,7 @@ def test_dot_product_treats_both_vectors_alike(student, probe):
     longer = torch.eye(D)[0]  # added to a vector, it makes the leading element larger
     for pair in ((a + longer, b), (a, b + longer)):
         other = number(student.call("dot_product", *pair))
-        expect(abs(other - once) > 0.1, "A different vector gives the same result.")
+        expect(abs(other - once) > 0.1, "A different vector does not clearly change the result.")
 
 
 @check("dot_product", points=0.05, layer="laws", rules=("inputs_unchanged",))
@@ -241,7 +241,7 @@ def test_dot_product_is_plain_python(student, probe):
         Status.FORBIDDEN,
     )
     one, other = (number(student.call("dot_product", a, vector)) for vector in (a, -a))
-    expect(abs(one - other) > 0.1, "Different vectors give the same result.")
+    expect(abs(one - other) > 0.1, "Different vectors do not give clearly different results.")
 
 
 # scores_for_query
@@ -594,7 +594,7 @@ def test_softmax_stable_shares_within_a_slice(student, probe):
 
     agrees(after[:, ::2], before[:, ::2], "The weights of the other slices")
     fell = torch.cat([after[:2, 1] < before[:2, 1], after[3:, 1] < before[3:, 1]])
-    expect(fell.all(), "A larger score does not make the other weights of its slice smaller.")
+    expect(fell.all(), "A larger score does not make all other weights of its slice smaller.")
 
 
 @check("softmax_stable", points=0.1, layer="laws")
@@ -926,7 +926,9 @@ def mixes_tokens(student, x):
     shape = tuple(x.shape)
     before = tensor_like(student.call("simple_self_attention", x), shape)
     after = tensor_like(student.call("simple_self_attention", other), shape)
-    expect(not alike(after[-1], before[-1]), "The first token has no effect on the last one.")
+    expect(
+        not alike(after[-1], before[-1]), "A changed first token does not change the last result."
+    )
 
 
 # simple_self_attention

@@ -96,7 +96,7 @@ def has_past(student, name, batch):
     other[:, 0] += 1
     before, after = means_of(student, name, batch), means_of(student, name, other)
     same = alike(after[:, -1], before[:, -1])
-    expect(not same, "The first token has no effect on the last mean.")
+    expect(not same, "A changed first token does not change the last mean.")
 
 
 def single_tokens(student, probe, name):
@@ -134,7 +134,7 @@ def knows_no_order_of_the_past(student, probe, name):
 
     agrees(after[:, 3:], before[:, 3:], "The means from the fourth token on")
     same = alike(after[:, :3], before[:, :3])
-    expect(not same, "The first tokens have no effect on their means.")
+    expect(not same, "Another order of the first tokens does not change their means.")
 
 
 def doubles_with_its_tokens(student, probe, name):
@@ -152,7 +152,7 @@ def keeps_sequences_apart(student, probe, name):
     means = means_of(student, name, batch)
     for b in range(3):
         alone = student.call(name, batch[b : b + 1])
-        agrees(alone, means[b : b + 1], "The means of a sequence alone")
+        agrees(alone, means[b : b + 1], "The means of a sequence alone", "those in the batch")
     has_past(student, name, batch)
 
 
@@ -188,14 +188,14 @@ def see_exactly_the_past(student, probe, name):
     weights = weights_of(student, name, T)
     expect((weights.triu(1) == 0).all(), "A later token gets a weight that is not exactly 0.")
     seen = torch.ones(T, T).tril() > 0
-    expect((weights[seen] > 0).all(), "A token gets no weight for itself or for an earlier token.")
+    expect((weights[seen] > 0).all(), "The token itself or an earlier one gets no positive weight.")
 
 
 def keep_rows_of_fewer_tokens(student, probe, name):
     """Expect that more tokens do not change the rows of the first ones."""
     T = 4 + probe.number % 17
     few, many = weights_of(student, name, T), weights_of(student, name, T + 2)
-    agrees(few, many[:T, :T], "The weights of fewer tokens")
+    agrees(few, many[:T, :T], "The weights of fewer tokens", "those of more tokens")
     expect(not alike(few[0], few[-1]), "The first token and a later one get the same weights.")
 
 
@@ -206,7 +206,10 @@ def weigh_all_alike(student, probe, name):
     first = weights[:, :1]
     agrees(weights.tril(), first.expand(T, T).tril(), "The weights of the tokens in the past")
     falls = (first > 0).all() and (first.diff(dim=0) < 0).all()
-    expect(falls, "The weight of each token does not fall when more tokens share it.")
+    expect(
+        falls,
+        "In some row, the first weight is not positive, or not smaller than in the row before.",
+    )
 
 
 def multiplies(student, probe, name):

@@ -87,7 +87,7 @@ def has_effect(student, name, first, *others):
     before = tensor(student.call(name, first, *others))
     after = tensor(student.call(name, first.flip(0), *others))
     same = before.shape == after.shape and alike(after, before)
-    expect(not same, f"{name} gives the same result for different arguments.")
+    expect(not same, f"{name} gives the same result if its first argument is reversed.")
 
 
 def keeps_arguments(student, name, *args):
@@ -107,7 +107,8 @@ def serves_one_row(student, name, rows, *others):
     expect(together.ndim == 2 and len(together) == len(rows), "The result is not a row for each.")
     varies(together)
     for row, wanted in zip(rows, together, strict=True):
-        agrees(student.call(name, row, *others), wanted, "The result for a single row")
+        alone = student.call(name, row, *others)
+        agrees(alone, wanted, "The result for a row alone", "that among others")
 
 
 # draw_weights
@@ -120,7 +121,7 @@ def test_draws_uniformly_unless_told_otherwise(student, probe):
     default = three_matrices(student.call("draw_weights", *shape, seed=probe.seed), shape)
     given = three_matrices(student.call("draw_weights", *shape, "rand", seed=probe.seed), shape)
 
-    agrees(default, given, "The list of matrices without a distribution")
+    agrees(default, given, "The list of matrices without a distribution", "that for 'rand'")
     varies(default[0])
 
 
@@ -228,7 +229,7 @@ def test_draws_from_each_distribution(student, probe):
         for name in ("rand", "randn")
     )
     inside = uniform.min() >= 0 and 0.5 < uniform.max() < 1
-    expect(inside, 'The numbers of "rand" do not fill the range from 0 to 1.')
+    expect(inside, 'The numbers of "rand" do not have the range from 0 to 1.')
     both = normal.min() < -0.5 and normal.max() > 0.5
     expect(both, 'The numbers of "randn" do not have the range of a normal distribution.')
 
@@ -784,7 +785,9 @@ def mixes_tokens(student, x, *weights):
     other = x.clone()
     other[0] += 1
     before, after = attend(student, x, *weights), attend(student, other, *weights)
-    expect(not alike(after[-1], before[-1]), "The first token has no effect on the last one.")
+    expect(
+        not alike(after[-1], before[-1]), "A changed first token does not change the last result."
+    )
 
 
 # self_attention
@@ -886,7 +889,7 @@ def test_self_attention_weighs_queries_against_keys(student, probe):
     context = attend(student, x, W_query, W_key, W_value)
 
     longer = attend(student, x, 2 * W_query, W_key, W_value)
-    expect(not alike(longer, context), "The length of the queries has no effect.")
+    expect(not alike(longer, context), "Longer queries do not change the result.")
     answer = student.call("self_attention", x, 2 * W_query, W_key / 2, W_value)
     agrees(answer, context, "The result for longer queries and shorter keys")
 

@@ -127,7 +127,9 @@ def mixes_tokens(attention, x, d_out):
     other[0] += 1
     before = tensor_like(attention(x), (len(x), d_out), "The result")
     after = tensor_like(attention(other), (len(x), d_out), "The result")
-    expect(not alike(after[-1], before[-1]), "The first token has no effect on the last one.")
+    expect(
+        not alike(after[-1], before[-1]), "A changed first token does not change the last result."
+    )
 
 
 def same_gradients(yours, ours, *names):
@@ -699,7 +701,7 @@ def test_transfer_makes_two_modules_agree(student, probe):
 
     after = tensor_like(target(x), (T, D_IN), "The target's output")
     expect(not alike(before, after), "The transfer does not change the target's output.")
-    agrees(after, source(x), "The target's output")
+    agrees(after, source(x), "The target's output", "the source's")
 
 
 @check("transfer_weights", points=0.1, layer="laws", needs=BOTH)
@@ -717,7 +719,10 @@ def test_transfer_puts_each_weight_in_its_place(student, probe):
 
     for place, name in enumerate(LONG):
         own = [place == other for other in range(len(LONG))]
-        sentence = f"Only a change of the source's {name} should change the target's {name}."
+        sentence = (
+            f"A change of the source's {name} does not change the target's {name}, or it changes "
+            "other weights, too."
+        )
         expect(changed(held[place], held[place + 1]) == own, sentence)
 
 

@@ -123,7 +123,7 @@ def mixes_tokens(attention, x, *more):
     before = tensor_like(attention(x, *more), tuple(x.shape))
     after = tensor_like(attention(other, *more), tuple(x.shape))
     unchanged = alike(after[..., -1, :], before[..., -1, :])
-    expect(not unchanged, "The first token has no effect on the last one.")
+    expect(not unchanged, "A changed first token does not change the last result.")
 
 
 def same_gradients(yours, ours):
@@ -193,7 +193,7 @@ def keeps_items_apart(student, probe, name, *more):
 
     for item in range(B):
         alone = attention(x[item : item + 1], *more)
-        agrees(alone, together[item : item + 1], "The result of an item alone")
+        agrees(alone, together[item : item + 1], "The result of an item alone", "that in the batch")
     mixes_tokens(attention, x, *more)
 
 
@@ -221,7 +221,7 @@ def test_has_the_defaults_of_one_sequence(student, encodings):
     default = tensor_like(student.new("SelfAttention", seed=42)(encodings), (3, 2))
     given = tensor_like(student.new("SelfAttention", 2, *SINGLE, seed=42)(encodings), (3, 2))
 
-    agrees(default, given, "The result without arguments")
+    agrees(default, given, "The result without arguments", "that with them")
 
 
 @check("SelfAttention", points=0.06, layer="shapes")
@@ -432,7 +432,7 @@ def test_mask_of_fewer_tokens_is_a_corner(student):
     """The mask of fewer tokens is the upper left part of a larger mask, and it hides tokens."""
     small, large = mask_of(student, T), mask_of(student, T + 3)
 
-    agrees(large[:T, :T], small, "The upper left part of a larger mask")
+    agrees(large[:T, :T], small, "The upper left part of a larger mask", "the smaller mask")
     expect(len(small.unique()) > 1, "All numbers of the mask are equal.")
 
 
@@ -451,7 +451,12 @@ def test_masked_has_the_defaults_of_one_sequence(student, encodings):
     default = student.new("MaskedSelfAttention", seed=42)(encodings, past(3))
     given = student.new("MaskedSelfAttention", 2, *SINGLE, seed=42)(encodings, past(3))
 
-    agrees(tensor_like(default, (3, 2)), tensor_like(given, (3, 2)), "The result without arguments")
+    agrees(
+        tensor_like(default, (3, 2)),
+        tensor_like(given, (3, 2)),
+        "The result without arguments",
+        "that with them",
+    )
 
 
 @check("MaskedSelfAttention", points=0.03, layer="signature")
@@ -529,6 +534,7 @@ def test_masked_hides_the_future(student, reference, probe):
 
     for length in (T, T - 1, 1):
         x = probe.normal(length, D, scale=SMALL)
+        x[2:3] = 0  # the scores of this token are zero
         agrees(yours(x, past(length)), ours(x, past(length)))
 
 
@@ -592,7 +598,7 @@ def test_masked_last_token_sees_all(student, probe):
 
     masked = tensor_like(attention(x, past(T)), (T, D))
     everything = tensor_like(attention(x, torch.ones(T, T)), (T, D))
-    agrees(masked[-1], everything[-1], "The last token's result")
+    agrees(masked[-1], everything[-1], "The last token's result", "that with a mask of ones")
     mixes_tokens(attention, x, past(T))
 
 

@@ -93,7 +93,7 @@ def draw_weights(probe, *size):
 def last_row_varies(student, name, one, other, *more):
     """Expect that the last row of the result depends on the argument."""
     rows = [tensor_like(student.call(name, given, *more), (T, T))[-1] for given in (one, other)]
-    expect(not alike(*rows), "The last row of the result does not depend on the argument.")
+    expect(not alike(*rows), "Two arguments give the same last row.")
 
 
 def random_weights(probe, names=WEIGHTS):
@@ -119,7 +119,10 @@ def mixes_tokens(attention, x):
     other[:, 0] += 1
     before = tensor_like(attention(x), shape, "The context")
     after = tensor_like(attention(other), shape, "The context")
-    expect(not alike(after[:, -1], before[:, -1]), "The first token has no effect on the last one.")
+    expect(
+        not alike(after[:, -1], before[:, -1]),
+        "A changed first token does not change the last result.",
+    )
 
 
 def in_the_open(student, probe):
@@ -144,8 +147,8 @@ def weights_left(attention, x, seed):
     expect(
         torch.equal(first == 0, second == 0),
         (
-            "In training, individual features of context vectors are zero; apply dropout to the "
-            "attention weights."
+            "Of two features that must hold the same weight, only one is zero; dropout may change "
+            "attention weights only."
         ),
     )
     return first
@@ -239,8 +242,10 @@ def test_renormalized_weights_hide_later_tokens(student, probe):
     """Later tokens get the weight zero, and all others get a positive weight."""
     result = tensor_like(student.call("mask_then_renormalize", draw_weights(probe)), (T, T))
 
-    expect((result.triu(diagonal=1) == 0).all(), "A token gives weight to later tokens.")
-    expect((result[*torch.tril_indices(T, T)] > 0).all(), "A visible token gets no weight.")
+    expect((result.triu(diagonal=1) == 0).all(), "A later token gets a weight that is not zero.")
+    expect(
+        (result[*torch.tril_indices(T, T)] > 0).all(), "A visible token gets no positive weight."
+    )
 
 
 @check("mask_then_renormalize", points=0.12, layer="laws")
@@ -336,6 +341,7 @@ def test_masked_softmax_of_any_scores(student, reference, probe):
     """For hidden inputs of three lengths and three key sizes, the weights are right."""
     for length, d_k in ((T, 12), (8, 3), (1, 2)):
         scores = probe.normal(length, length, scale=4)
+        scores[2:3] = 0  # a score of zero is a score, too
 
         agrees(
             student.call("mask_with_infinity", scores, d_k),
@@ -367,8 +373,10 @@ def test_masked_softmax_hides_later_tokens(student, probe):
     """Later tokens get the weight zero, and all others get a positive weight."""
     weights = causal_weights(student, probe.normal(T, T, scale=3))
 
-    expect((weights.triu(diagonal=1) == 0).all(), "A token gives weight to later tokens.")
-    expect((weights[*torch.tril_indices(T, T)] > 0).all(), "A visible token gets no weight.")
+    expect((weights.triu(diagonal=1) == 0).all(), "A later token gets a weight that is not zero.")
+    expect(
+        (weights[*torch.tril_indices(T, T)] > 0).all(), "A visible token gets no positive weight."
+    )
 
 
 @check("mask_with_infinity", points=0.11, layer="laws")
@@ -395,7 +403,7 @@ def test_masked_softmax_compares_scores_of_a_row(student, probe):
     shifted = causal_weights(student, scores + torch.arange(1.0, T + 1).unsqueeze(-1))
     agrees(shifted, weights, "The result with a number added to each row")
     gains = causal_weights(student, raised)[1:, 0] > weights[1:, 0]
-    expect(gains.all(), "A greater score does not give a greater weight.")
+    expect(gains.all(), "In some row, a greater score does not give a greater weight.")
 
 
 @check("mask_with_infinity", points=0.11, layer="laws")
@@ -406,7 +414,8 @@ def test_masked_softmax_scales_by_the_root_of_the_size(student, probe):
 
     both = causal_weights(student, 2 * scores, 4 * D_K)
     agrees(both, weights, "The result for twice the scores with four times d_k")
-    expect(not alike(causal_weights(student, scores, 4 * D_K), weights), "d_k has no effect.")
+    alone = causal_weights(student, scores, 4 * D_K)
+    expect(not alike(alone, weights), "Four times d_k alone gives the same weights.")
 
 
 @check("mask_with_infinity", points=0.1, layer="laws", rules=("inputs_unchanged",))
@@ -646,7 +655,12 @@ def test_attention_keeps_the_items_of_a_batch_apart(student, probe):
     together = tensor_like(yours(x), (B, T, D_OUT), "The context")
 
     for item in range(B):
-        agrees(yours(x[item : item + 1]), together[item : item + 1], "The result of an item alone")
+        agrees(
+            yours(x[item : item + 1]),
+            together[item : item + 1],
+            "The result of an item alone",
+            "that in the batch",
+        )
     mixes_tokens(yours, x)
 
 
@@ -658,11 +672,19 @@ def test_nothing_drops_in_eval_mode(student, probe):
     whole = weights_left(plain, x, probe.seed)
     last = whole[:, -1]
     uneven = not alike(last, last[:, :1].expand(ITEMS, TOKENS))
-    expect((visible(whole) > 0).all() and uneven, "Without dropout, a weight is missing.")
+    expect(
+        (visible(whole) > 0).all() and uneven,
+        "Without dropout, a visible weight is not positive, or a row has equal weights.",
+    )
 
     yours.eval()
     for _ in range(2):
-        agrees(yours(x), torch.cat((whole, whole), dim=-1), "In eval mode, the context")
+        agrees(
+            yours(x),
+            torch.cat((whole, whole), dim=-1),
+            "In eval mode, the context",
+            "that without dropout",
+        )
 
 
 @check("CausalAttention", points=0.35, layer="laws")
@@ -673,9 +695,7 @@ def test_weights_drop_whole_and_the_others_grow(student, probe):
     left = weights_left(yours.train(), x, probe.seed)
 
     some_are_dropped(left)
-    agrees(
-        left, torch.where(left == 0, left, full / (1 - DROP)), "The weights that are not dropped"
-    )
+    agrees(left, torch.where(left == 0, left, full / (1 - DROP)), "The weights that are not 0")
 
 
 @check("CausalAttention", points=0.19, layer="laws")
@@ -686,7 +706,11 @@ def test_weights_that_stay_do_not_depend_on_the_others(student, probe):
     gone = (first == 0) | (second == 0)
 
     some_are_dropped(first)
-    agrees(first.masked_fill(gone, 0), second.masked_fill(gone, 0), "The weights kept twice")
+    agrees(
+        first.masked_fill(gone, 0),
+        second.masked_fill(gone, 0),
+        "The weights that are not 0 in two calls",
+    )
 
 
 @check("CausalAttention", points=0.1, layer="laws")
@@ -713,10 +737,13 @@ def test_weights_drop_each_on_its_own(student, probe):
     expect((gone[0] != gone[1:]).any(), "The same weights are dropped in every item.")
     last = gone[:, -1]
     expect(
-        last.any(dim=-1).ne(last.all(dim=-1)).any(), "All weights of a token are dropped together."
+        last.any(dim=-1).ne(last.all(dim=-1)).any(),
+        "In the last row of each item, all weights are dropped, or none.",
     )
     lower = gone[:, TOKENS // 2 :, : TOKENS // 2]  # rows in which all these columns are visible
-    expect((lower[:, :1] != lower[:, 1:]).any(), "The same columns are dropped in every row.")
+    expect(
+        (lower[:, :1] != lower[:, 1:]).any(), "All late rows drop the same early tokens, or none."
+    )
 
 
 @check("CausalAttention", points=0.35, layer="laws")
@@ -726,7 +753,7 @@ def test_every_call_in_training_drops_anew(student, probe):
     first = weights_left(yours, x, probe.seed) == 0
     second = weights_left(yours, x, probe.seed + 1) == 0
 
-    expect((first != second).any(), "In two calls in training, the same weights are zero.")
+    expect((first != second).any(), "Two calls in training drop the same weights, or none.")
 
 
 @check("CausalAttention", points=0.35, layer="laws")

@@ -169,7 +169,7 @@ def all_attend(yours, q, k, v, *more):
         not alike(one, other)
         for one, other in zip(before.unbind(-2), after.unbind(-2), strict=True)
     ]
-    expect(all(changed), "The first value has no effect on the result of a query.")
+    expect(all(changed), "A change of the first value has no visible effect on a query's result.")
 
 
 def equal_values(probe, weights, t_v):
@@ -192,9 +192,9 @@ def test_attention_has_its_defaults(student, reference, encodings):
 
     context = tensor_like(named(**given, mask=torch.ones(3, 3)), (3, 2), "The context")
     without = "The context of a module without arguments"
-    agrees(plain(encodings, encodings, encodings), context, without)
+    agrees(plain(encodings, encodings, encodings), context, without, "that with them")
     expect(not alike(context, encodings), "The context vectors are the encodings.")
-    expect(not alike(context[0], context[1]), "All context vectors are equal.")
+    expect(not alike(context[0], context[1]), "Two context vectors are equal.")
 
 
 @check("Attention", points=0.08, layer="shapes")
@@ -346,9 +346,14 @@ def test_attention_hears_nothing_from_what_is_hidden(student, probe):
     others = [x.index_copy(0, torch.tensor([2]), x[:1] + 1) for x in (k, v)]
 
     before = context_of(yours, q, k, v, mask)
-    agrees(yours(q, *others, mask), before, "After a change of hidden keys and values, the context")
+    agrees(
+        yours(q, *others, mask),
+        before,
+        "After a change of hidden keys and values, the context",
+        "that before",
+    )
     unchanged = alike(context_of(yours, q, *others), context_of(yours, q, k, v))
-    expect(not unchanged, "Without a mask, a change of keys and values has no effect.")
+    expect(not unchanged, "Without a mask, a change of keys and values has no visible effect.")
 
 
 @check("Attention", points=0.12, layer="laws")
@@ -360,9 +365,19 @@ def test_attention_knows_no_order_among_the_asked(student, probe):
 
     context = context_of(yours, q, k, v)
     reordered = yours(q, k[key_order], v[key_order])
-    agrees(reordered, context, "The context with keys and values in a different order")
+    agrees(
+        reordered,
+        context,
+        "The context with keys and values in a different order",
+        "that before, in this order",
+    )
     reordered = yours(q[query_order], k, v)
-    agrees(reordered, context[query_order], "The context with queries in a different order")
+    agrees(
+        reordered,
+        context[query_order],
+        "The context with queries in a different order",
+        "that before, in this order",
+    )
     all_attend(yours, q, k, v)
 
 
@@ -387,8 +402,8 @@ def test_attention_doubles_with_its_values(student, probe):
     context = context_of(yours, q, k, v)
 
     nothing = alike(context, torch.zeros(T_K, D_MODEL))
-    expect(not nothing, "The context is zero, but the values are not.")
-    agrees(yours(q, k, 2 * v), 2 * context, "The context for twice the values")
+    expect(not nothing, "The context is zero, but it must not be.")
+    agrees(yours(q, k, 2 * v), 2 * context, "The context for twice the values", "twice the context")
 
 
 @check("Attention", points=0.2, layer="laws")
@@ -398,8 +413,10 @@ def test_attention_forgets_a_mask(student, probe):
     before = context_of(yours, *given)
     masked = context_of(yours, *given, hidden_places(T_Q, T_K))
 
-    expect(not alike(masked, before), "The mask has no effect.")
-    agrees(yours(*given), before, "After a call with a mask, the context without a mask")
+    expect(not alike(masked, before), "The mask has no visible effect.")
+    agrees(
+        yours(*given), before, "After a call with a mask, the context without a mask", "that before"
+    )
 
 
 @check("Attention", points=0.15, layer="laws")
@@ -410,7 +427,7 @@ def test_attention_keeps_the_items_of_a_batch_apart(student, probe):
 
     for item in range(B):
         alone = yours(*(x[item : item + 1] for x in given))
-        agrees(alone, together[item : item + 1], "The result of an item alone")
+        agrees(alone, together[item : item + 1], "The result of an item alone", "that in the batch")
     all_attend(yours, *(SMALL * x for x in given))
 
 
@@ -560,9 +577,9 @@ def test_mask_has_its_tokens_before_its_padding(student, probe):
     """Each row starts with True, ends with False, and changes only once."""
     mask = mask_like(student.call("padding_mask", some_lengths(probe, 8).tolist(), 9), 5, 9)
 
-    expect((mask[:, 0] == 1).all(), "A row does not start with a token.")
-    expect((mask[:, -1] == 0).all(), "A row with padding does not end with it.")
-    expect((mask.diff(dim=-1).abs().sum(dim=-1) == 1).all(), "A row has a token after its padding.")
+    expect((mask[:, 0] == 1).all(), "A row does not start with True.")
+    expect((mask[:, -1] == 0).all(), "A row with padding does not end with False.")
+    expect((mask.diff(dim=-1).abs().sum(dim=-1) == 1).all(), "A row has True after False.")
 
 
 @check("padding_mask", points=0.1, layer="laws")
@@ -576,9 +593,12 @@ def test_mask_gains_one_place_with_one_token_more(student, probe):
 
     gained = (after - before).sum(dim=-1)
     changed = (after != before).sum(dim=-1)
-    expect(int(gained[2]) == int(changed[2]) == 1, "One more token does not add one True value.")
+    expect(
+        int(gained[2]) == int(changed[2]) == 1,
+        "One more token does not turn exactly one False into True.",
+    )
     changed[2] = 0
-    expect(not changed.any(), "A longer item changes the rows of other items.")
+    expect(not changed.any(), "A longer item changes the row of another item.")
 
 
 @check("padding_mask", points=0.1, layer="laws")
@@ -589,19 +609,24 @@ def test_mask_gains_only_padding_with_more_room(student, probe):
     wide = mask_like(student.call("padding_mask", lengths.clone(), 12), 5, 12)
 
     expect(bool(narrow.any()), "The mask contains no True.")
-    agrees(wide[:, :9], narrow, "The mask with a greater max_length, without its last columns")
-    expect(not wide[:, 9:].any(), "A greater max_length adds columns that are not padding.")
+    agrees(
+        wide[:, :9],
+        narrow,
+        "The mask with a greater max_length, without its last columns",
+        "that before",
+    )
+    expect(not wide[:, 9:].any(), "With a greater max_length, an additional column contains True.")
 
 
 @check("padding_mask", points=0.1, layer="laws", rules=("refuses",))
 def test_mask_refuses_a_length_above_the_limit(student):
     """A length above max_length raises an error; max_length itself does not."""
     mask = mask_like(student.call("padding_mask", [1, 4], 4), 2, 4)
-    expect(bool(mask[1].all()), "A row without padding has padding.")
+    expect(bool(mask[1].all()), "The row of a length of max_length contains False.")
 
-    for given in ([2, 5], torch.tensor([2, 5])):
-        refused = student.refuses("padding_mask", given, 4)
-        expect(refused, "A length above max_length gives a mask; it should raise a ValueError.")
+    wrong = [5, 2], [2, 5], torch.tensor([2, 5])
+    refused = [student.refuses("padding_mask", given, 4) for given in wrong]
+    expect(all(refused), "A length above max_length gives a mask; it should raise a ValueError.")
 
 
 @check("padding_mask", points=0.1, layer="laws", rules=("refuses",))
@@ -610,9 +635,9 @@ def test_mask_refuses_a_length_below_zero(student):
     mask = mask_like(student.call("padding_mask", [1, 3], 4), 2, 4)
     expect(not torch.equal(mask[0], mask[1]), "Items of different lengths have the same row.")
 
-    for given in ([-1, 3], torch.tensor([-1, 3])):
-        refused = student.refuses("padding_mask", given, 4)
-        expect(refused, "A length below 0 gives a mask; it should raise a ValueError.")
+    wrong = [-1, 3], [3, -1], torch.tensor([-1, 3])
+    refused = [student.refuses("padding_mask", given, 4) for given in wrong]
+    expect(all(refused), "A length below 0 gives a mask; it should raise a ValueError.")
 
 
 @check("padding_mask", points=0.1, layer="laws", rules=("inputs_unchanged",))
@@ -682,7 +707,10 @@ def all_cross(yours, decoder, encoder, *more):
     after = crossed(yours, decoder, others, *more)
     pairs = zip(before.flatten(0, 1), after.flatten(0, 1), strict=True)
     changed = [not alike(one, other) for one, other in pairs]
-    expect(all(changed), "A decoder token does not attend to the first encoder token.")
+    expect(
+        all(changed),
+        "A change of the first encoder state has no visible effect on a token's result.",
+    )
 
 
 def equal_states(probe, weights, t_k=T_K):
@@ -769,7 +797,7 @@ def test_cross_attention_skips_padding(student, reference, probe):
     """With a padding mask, each item mixes only the values of its own tokens."""
     yours, ours = both_crossings(student, reference, probe)
 
-    for t_q, t_k, lengths in ((T_Q, T_K, [5, 2]), (3, 5, [1, 4, 3]), (1, 6, [2, 6, 1, 3])):
+    for t_q, t_k, lengths in ((2, T_K, [3, 5, 2]), (3, 5, [1, 4, 3]), (1, 6, [2, 6, 1, 3])):
         given, mask = states(probe, len(lengths), t_q, t_k), padded(lengths, t_k)
         agrees(yours(*given, mask), ours(*given, mask), "The context with padding")
 
@@ -815,9 +843,14 @@ def test_cross_attention_takes_padding_as_if_cut_off(student, probe):
 
     for item, length in enumerate(lengths):
         alone = yours(decoder[item : item + 1], encoder[item : item + 1, :length])
-        agrees(alone, together[item : item + 1], "The context of an item without its padding")
+        agrees(
+            alone,
+            together[item : item + 1],
+            "The context of an item without its padding",
+            "that with padding",
+        )
     whole = crossed(yours, decoder, encoder)
-    expect(not alike(whole, together), "The padding mask has no effect.")
+    expect(not alike(whole, together), "The padding mask has no visible effect.")
 
 
 @check("CrossAttention", points=0.1, layer="laws")
@@ -827,8 +860,12 @@ def test_cross_attention_without_padding_needs_no_mask(student, probe):
     whole = crossed(yours, *given)
 
     everywhere = yours(*given, torch.ones(B, T_K) == 1)
-    agrees(everywhere, whole, "With a mask that is True everywhere, the context")
-    expect(not alike(crossed(yours, *given, padded([2, 4])), whole), "The mask has no effect.")
+    agrees(
+        everywhere, whole, "With a mask that is True everywhere, the context", "that without a mask"
+    )
+    expect(
+        not alike(crossed(yours, *given, padded([2, 4])), whole), "The mask has no visible effect."
+    )
 
 
 @check("CrossAttention", points=0.22, layer="laws")
@@ -838,7 +875,9 @@ def test_cross_attention_forgets_a_mask(student, probe):
     before = crossed(yours, *given)
     crossed(yours, *given, padded([2, 4]))
 
-    agrees(yours(*given), before, "After a call with a mask, the context without a mask")
+    agrees(
+        yours(*given), before, "After a call with a mask, the context without a mask", "that before"
+    )
     all_cross(yours, *given)
 
 
@@ -849,7 +888,12 @@ def test_cross_attention_hides_no_future(student, probe):
     decoder, encoder = states(probe, scale=SMALL)
     context, flipped = crossed(yours, decoder, encoder), encoder.flip(1)
 
-    agrees(yours(decoder, flipped), context, "The context with encoder states in reverse order")
+    agrees(
+        yours(decoder, flipped),
+        context,
+        "The context with encoder states in reverse order",
+        "that before",
+    )
     for states_ in (encoder, flipped):
         all_cross(yours, decoder, states_)
 
@@ -877,8 +921,13 @@ def test_cross_attention_doubles_with_its_values(student, probe):
     weights["W_value.weight"] *= 2
 
     nothing = alike(context, torch.zeros(B, T_K, D_OUT))
-    expect(not nothing, "The context is zero, but the values are not.")
-    agrees(crossing(student, weights)(*given), 2 * context, "The context for twice the values")
+    expect(not nothing, "The context is zero, but it must not be.")
+    agrees(
+        crossing(student, weights)(*given),
+        2 * context,
+        "The context for twice the values",
+        "twice the context",
+    )
 
 
 @check("CrossAttention", points=0.13, layer="laws")
@@ -889,7 +938,7 @@ def test_cross_attention_keeps_the_items_of_a_batch_apart(student, probe):
 
     for item in range(B):
         alone = yours(*(x[item : item + 1] for x in given))
-        agrees(alone, together[item : item + 1], "The result of an item alone")
+        agrees(alone, together[item : item + 1], "The result of an item alone", "that in the batch")
     all_cross(yours, *given)
 
 
@@ -921,7 +970,7 @@ def test_cross_attention_trains_its_encoder(student, probe):
     _, found = yours.gradients(*given, cotangent=back).inputs[:2]
 
     reached = found is not None and bool((found != 0).any(dim=-1).all())
-    expect(reached, "No gradient reaches the encoder states, or not all of them.")
+    expect(reached, "No gradient reaches an encoder state, or it is zero.")
 
 
 @check("CrossAttention", points=0.2, layer="gradients", rules=("gradients",))

@@ -76,6 +76,7 @@ PLAIN, BIAS = False, True  # values of qkv_bias
 SMALL = 0.3
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 AT_ONCE = "Use one matrix product for all tokens at once."
+SAME_ZEROS = "Two items have zeros at the same places."
 OWN_LAYERS = "each head has its own layers, and nn.ModuleList registers them"
 
 
@@ -214,7 +215,10 @@ def all_attend(yours, s, heads, given, *more):
     before, after = (mixed(yours, s, heads, (q, k, one), *more) for one in (v, others))
     for one, other in zip(before.split(s.d, dim=-1), after.split(s.d, dim=-1), strict=True):
         changed = [not alike(*row) for row in zip(one.unbind(-2), other.unbind(-2), strict=True)]
-        expect(all(changed), "The first value has no effect on the result of a query.")
+        expect(
+            all(changed),
+            "A change of the first value has no visible effect on what a head gives a query.",
+        )
 
 
 def looked_back(yours, s, heads, x):
@@ -228,7 +232,10 @@ def mixes_tokens(yours, s, heads, x):
     others[:, 0] += 1
     before, after = (looked_back(yours, s, heads, one)[:, -1] for one in (x, others))
     for one, other in zip(before.split(s.d_out, dim=-1), after.split(s.d_out, dim=-1), strict=True):
-        expect(not alike(one, other), "The first token has no effect on the last one.")
+        expect(
+            not alike(one, other),
+            "A change of the first token has no visible effect on what a head gives the last.",
+        )
 
 
 def never_looks_ahead(student, probe, s, heads):
@@ -239,7 +246,7 @@ def never_looks_ahead(student, probe, s, heads):
 
     before, after = (looked_back(yours, s, heads, one) for one in (x, others))
     sentence = "After a change of the last tokens, the result of the first tokens"
-    agrees(after[:, :3], before[:, :3], sentence)
+    agrees(after[:, :3], before[:, :3], sentence, "that before")
     mixes_tokens(yours, s, heads, x)
 
 
@@ -297,7 +304,9 @@ def hides_what_the_mask_hides(student, probe, s, heads):
 
     before = mixed(yours, s, heads, (q, k, v), mask)
     after = mixed(yours, s, heads, (q, *others), mask)
-    agrees(after, before, "After a change of a hidden key and its value, the context")
+    agrees(
+        after, before, "After a change of a hidden key and its value, the context", "that before"
+    )
     all_attend(yours, s, heads, (q, k, v))
 
 
@@ -308,8 +317,13 @@ def knows_no_order(student, probe, s, heads):
     context = mixed(yours, s, heads, (q, k, v))
 
     reordered = yours(q, k.flip(0), v.flip(0))
-    agrees(reordered, context, "The context with keys and values in reverse order")
-    agrees(yours(q.flip(0), k, v), context.flip(0), "The context with queries in reverse order")
+    agrees(reordered, context, "The context with keys and values in reverse order", "that before")
+    agrees(
+        yours(q.flip(0), k, v),
+        context.flip(0),
+        "The context with queries in reverse order",
+        "that before, reversed",
+    )
     all_attend(yours, s, heads, (q, k, v))
 
 
@@ -346,8 +360,8 @@ def test_attention_is_built_with_defaults(student, reference, encodings):
     named = student.new("Attention", d_model=2, row_dim=0, col_dim=1).load(drawn)
 
     context = tensor_like(named(encodings, encodings, encodings), (3, 2), "The context")
-    agrees(plain, context, "The context without arguments")
-    expect(not alike(context[0], context[1]), "All context vectors are equal.")
+    agrees(plain, context, "The context without arguments", "that with them")
+    expect(not alike(context[0], context[1]), "Two context vectors are equal.")
 
 
 @check("Attention", points=0, layer="parameters")
@@ -631,22 +645,22 @@ def read(context, heads):
 def dropped_from(yours, x, heads):
     """Return a mask of the weights dropped in training; expect that the others are rescaled."""
     (whole, _), (weights, twice) = read(yours.eval()(x), heads), read(yours.train()(x), heads)
-    visible = whole > 1e-6  # far below every visible weight
+    visible = whole.abs() > 1e-6  # far below every visible weight
     dropped = (weights.abs() < 1e-6) & visible  # far below every other weight
 
-    expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
-    expect(not dropped[visible].all(), "In training mode, all attention weights are zero.")
+    expect(dropped.any(), "In training mode, no entry becomes zero.")
+    expect(not dropped[visible].all(), "In training mode, every entry becomes zero.")
     expect(
         alike(weights.nan_to_num(), twice.nan_to_num()),
-        "Individual features of context vectors are zero; apply dropout to the attention weights.",
+        "In training mode, features that should be equal differ: drop weights, not features.",
     )
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(
         alike(weights, kept),
-        "In training, the kept weights are not the right weights divided by 1 - dropout.",
+        "In training mode, an entry is neither zero nor that of eval mode / (1 - dropout).",
     )
     share = float(dropped[visible].float().mean())  # of 234 weights: one deviation is 0.03
-    expect(abs(share - P) < 0.2, "The share of dropped weights is far above or far below dropout.")
+    expect(abs(share - P) < 0.2, "The share of zeros is far above or far below dropout.")
     return dropped
 
 
@@ -657,10 +671,13 @@ def drops_nothing_in_eval_mode(student, probe, heads):
     whole = plain(x)
     last = read(whole, max(heads, 1))[..., -1, :]
     uneven = not alike(last, last[..., :1].expand(last.shape))
-    expect((last > 0).all() and uneven, "Without dropout, a weight is missing.")
+    sentence = "Without dropout, an entry for the last token is not positive, or all are equal."
+    expect((last > 0).all() and uneven, sentence)
 
     for _ in range(2):
-        agrees(yours.eval()(x), whole, "In eval mode, the context")
+        agrees(
+            yours.eval()(x), whole, "In eval mode, the context", "that of a module without dropout"
+        )
 
 
 @check("CausalAttention", points=0, layer="laws")
@@ -675,10 +692,10 @@ def test_causal_drops_weights_in_training(student, probe):
     yours, x, _ = readable(student, probe, heads=0)
 
     dropped = dropped_from(yours, x, 1)[..., 6:, :7]  # weights that are visible in every row here
-    alone = "Weights are dropped together: whole rows or columns, or the same weights in all items."
+    alone = "Many rows or columns of weights are zero as a whole, or not at all."
     expect((dropped.any(-1) & ~dropped.all(-1)).float().mean() > 0.5, alone)
     expect((dropped.any(-2) & ~dropped.all(-2)).float().mean() > 0.5, alone)
-    expect(not torch.equal(dropped[0], dropped[1]), alone)
+    expect(not torch.equal(dropped[0], dropped[1]), SAME_ZEROS)
 
 
 @check("CausalAttention", points=0, layer="gradients", rules=("gradients",))
@@ -733,8 +750,8 @@ def test_heads_are_built_and_called_by_names(student, reference, encodings):
     named = heads(encodings_for_q=x, encodings_for_k=x, encodings_for_v=x, mask=mask)
 
     context = tensor_like(named, (3, 2), "The context")
-    agrees(plain, context, "The context without arguments")
-    expect(not alike(context[0], context[1]), "All context vectors are equal.")
+    agrees(plain, context, "The context without arguments", "that with them")
+    expect(not alike(context[0], context[1]), "Two context vectors are equal.")
 
 
 @check(MHA, points=0.12, layer="shapes")
@@ -840,7 +857,7 @@ def test_heads_fill_each_their_own_block(student, probe):
         fresh = head_weights(probe, s, s.H)
         own = {name: fresh[name] for name in weights if name.startswith(f"heads.{head}.")}
         after = mixed(attention(student, s, weights | own, heads=s.H), s, s.H, given)
-        sentence = f"Other weights of head {head} should change block {head} of the result only."
+        sentence = f"Other weights of head {head} do not change block {head} of the result alone."
         alone = [head == other for other in range(s.H)]
         expect(blocks_changed(before, after, s.d) == alone, sentence)
 
@@ -855,7 +872,12 @@ def test_heads_exchange_their_blocks(student, probe):
     other = attention(student, EVEN, swapped(weights, 0, 1), heads=2)(*given)
 
     expect(not alike(first, second), "Two heads with different weights give the same result.")
-    agrees(other, torch.cat([second, first], dim=-1), "The context after the exchange")
+    agrees(
+        other,
+        torch.cat([second, first], dim=-1),
+        "The context after the exchange",
+        "that before, with swapped blocks",
+    )
 
 
 @check(MHA, points=0.25, layer="laws")
@@ -868,7 +890,7 @@ def test_equal_heads_repeat_one_head(student, probe):
 
     all_attend(one, EVEN, 1, given)
     repeated = mixed(one, EVEN, 1, given).repeat(1, 3)
-    agrees(three, repeated, "The context of three equal heads")
+    agrees(three, repeated, "The context of three equal heads", "that of one, repeated")
 
 
 @check(MHA, points=0.19, layer="laws")
@@ -897,7 +919,7 @@ def test_heads_double_with_their_values(student, probe):
     context = mixed(yours, EVEN, 2, (q, k, v))
 
     all_attend(yours, EVEN, 2, (q, k, v))
-    agrees(yours(q, k, 2 * v), 2 * context, "The context for twice the values")
+    agrees(yours(q, k, 2 * v), 2 * context, "The context for twice the values", "twice the context")
 
 
 @check(MHA, points=0.25, layer="laws")
@@ -909,7 +931,7 @@ def test_heads_keep_the_items_of_a_batch_apart(student, probe):
 
     for item in range(TWO.B):
         alone = yours(*(x[item : item + 1] for x in given))
-        agrees(alone, together[item : item + 1], "The result of an item alone")
+        agrees(alone, together[item : item + 1], "The result of an item alone", "that in the batch")
     all_attend(yours, TWO, 2, given)
 
 
@@ -1097,7 +1119,7 @@ def test_wrapper_fills_a_block_with_each_head(student, probe):
         fresh = causal_weights(probe, s, s.H)
         own = {name: fresh[name] for name in weights if name.startswith(f"heads.{head}.")}
         after = looked_back(causal(student, s, weights | own, heads=s.H), s, s.H, x)
-        sentence = f"Other weights of head {head} should change block {head} of the result only."
+        sentence = f"Other weights of head {head} do not change block {head} of the result alone."
         alone = [head == other for other in range(s.H)]
         expect(blocks_changed(before, after, s.d_out) == alone, sentence)
 
@@ -1113,7 +1135,7 @@ def test_wrapper_of_equal_heads_repeats_one_head(student, probe):
 
     mixes_tokens(one, s, 1, x)
     repeated = looked_back(one, s, 1, x).repeat(1, 1, 3)
-    agrees(three, repeated, "The context of three equal heads")
+    agrees(three, repeated, "The context of three equal heads", "that of one, repeated")
 
 
 @check(WRAPPER, points=0.15, layer="laws")
@@ -1140,7 +1162,7 @@ def test_wrapper_drops_weights_in_training(student, probe):
     yours, x, _ = readable(student, probe, heads=2)
 
     dropped = dropped_from(yours, x, 2)
-    expect(not torch.equal(dropped[0], dropped[1]), "The same weights are dropped in all items.")
+    expect(not torch.equal(dropped[0], dropped[1]), SAME_ZEROS)
 
 
 @check(WRAPPER, points=0.28, layer="laws")
@@ -1150,7 +1172,7 @@ def test_wrapper_drops_weights_in_each_head_anew(student, probe):
 
     dropped = dropped_from(yours, x, 2)
     same = torch.equal(dropped[:, 0], dropped[:, 1])
-    expect(not same, "The same weights are dropped in all heads.")
+    expect(not same, "Two heads have zeros at the same places.")
 
 
 @check(WRAPPER, points=0.12, layer="laws")
@@ -1159,7 +1181,7 @@ def test_wrapper_drops_weights_in_each_call_anew(student, probe):
     yours, x, _ = readable(student, probe, heads=2)
 
     dropped, again = dropped_from(yours, x, 2), dropped_from(yours, x, 2)
-    expect(not torch.equal(dropped, again), "The same weights are dropped in every call.")
+    expect(not torch.equal(dropped, again), "Two calls have zeros at the same places.")
 
 
 @check(WRAPPER, points=0.04, layer="laws", rules=("inputs_unchanged",))

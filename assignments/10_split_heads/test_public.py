@@ -164,7 +164,7 @@ def merged(student, x):
 def has_effect(before, after, what):
     """Fail the check if a change of *what* has left a result as it was."""
     moved = before.numel() and bool((after - before).abs().max() > EFFECT)
-    expect(moved, f"A change of {what} has no effect.")
+    expect(moved, f"A change of {what} has no visible effect.")
 
 
 def same_numbers(found, x):
@@ -231,7 +231,12 @@ def test_split_gives_each_block_to_one_head(student, probe):
 
     before, after = (split(student, one, 4) for one in (x, others))
     apart = [0, 1, 3]
-    agrees(after[:, apart], before[:, apart], "After a change of one block, the other heads")
+    agrees(
+        after[:, apart],
+        before[:, apart],
+        "After a change of one block, the result of the other heads",
+        "that before",
+    )
     has_effect(before[:, 2], after[:, 2], "a block of features")
 
 
@@ -241,7 +246,12 @@ def test_split_keeps_the_order_of_tokens(student, probe):
     x, order = probe.normal(3, 5, 24), torch.tensor([3, 0, 4, 1, 2])
 
     before, after = (split(student, one, 4) for one in (x, x[:, order].contiguous()))
-    agrees(after, before[:, :, order], "The heads of the tokens in another order")
+    agrees(
+        after,
+        before[:, :, order],
+        "The result for tokens in another order",
+        "that before, in this order",
+    )
     has_effect(before, after, "the order of the tokens")
 
 
@@ -261,7 +271,7 @@ def test_split_keeps_the_items_of_a_batch_apart(student, probe):
     together = split(student, x, 4)
     for item in range(3):
         alone = split(student, x[item : item + 1].contiguous(), 4)
-        agrees(alone, together[item : item + 1], "The heads of an item alone")
+        agrees(alone, together[item : item + 1], "The result of an item alone", "that in the batch")
     has_effect(together[0], together[1], "the item of a batch")
 
 
@@ -368,7 +378,12 @@ def test_merge_gives_each_head_its_block(student, probe):
 
     before, after = (merged(student, one).unflatten(-1, (4, 6)) for one in (x, others))
     apart = [0, 1, 3]
-    agrees(after[:, :, apart], before[:, :, apart], "After a change of one head, the other blocks")
+    agrees(
+        after[:, :, apart],
+        before[:, :, apart],
+        "After a change of one head, the result in the other blocks",
+        "that before",
+    )
     for token in range(5):
         has_effect(before[:, token, 2], after[:, token, 2], "a head")
 
@@ -379,7 +394,12 @@ def test_merge_keeps_the_order_of_tokens(student, probe):
     x, order = probe.normal(3, 4, 5, 6), torch.tensor([3, 0, 4, 1, 2])
 
     before, after = (merged(student, one) for one in (x, x[:, :, order].contiguous()))
-    agrees(after, before[:, order], "The vectors of the tokens in another order")
+    agrees(
+        after,
+        before[:, order],
+        "The result for tokens in another order",
+        "that before, in this order",
+    )
     has_effect(before, after, "the order of the tokens")
 
 
@@ -399,7 +419,7 @@ def test_merge_keeps_the_items_of_a_batch_apart(student, probe):
     together = merged(student, x)
     for item in range(3):
         alone = merged(student, x[item : item + 1].contiguous())
-        agrees(alone, together[item : item + 1], "The vectors of an item alone")
+        agrees(alone, together[item : item + 1], "The result of an item alone", "that in the batch")
     has_effect(together[0], together[1], "the item of a batch")
 
 
@@ -519,7 +539,10 @@ def test_heads_have_no_biases_by_default(student):
     plain = student.new(NAME, 3, 8, 6, 0.0, 2).shapes()
     without, more = (student.new(NAME, 3, 8, 6, 0.0, 2, one).shapes() for one in (NO_BIAS, BIAS))
 
-    expect(len(plain) == len(without), "Without qkv_bias, the number of parameters is wrong.")
+    expect(
+        len(plain) == len(without),
+        "By default, there are more or fewer parameters than with False.",
+    )
     expect(len(plain) < len(more), "With qkv_bias, there are no more parameters than without.")
 
 
@@ -608,7 +631,9 @@ def test_heads_see_the_past_and_not_the_future(student, probe):
     others[:, 3, -1] += FAR
 
     before, after = (context_of(yours, one, s) for one in (x, others))
-    agrees(after[:, :3], before[:, :3], "After a change of a later token, the context")
+    agrees(
+        after[:, :3], before[:, :3], "After a change of a later token, the context", "that before"
+    )
     has_effect(before[:, 4:], after[:, 4:], "an earlier token")
 
 
@@ -649,7 +674,7 @@ def test_heads_double_with_their_values(student, probe):
     twice = weights | {"W_value.weight": 2 * weights["W_value.weight"]}
 
     before, after = (context_of(holding(student, s, one), x, s) for one in (weights, twice))
-    agrees(after, 2 * before, "The context of doubled values")
+    agrees(after, 2 * before, "The context of doubled values", "twice the context")
     has_effect(before, after, "the values")
 
 
@@ -669,7 +694,7 @@ def test_heads_work_each_on_their_own_block(student, probe):
     has_effect(before[..., own], after[..., own], "a head's weights")
     expect(
         alike(after[..., ~own], before[..., ~own]),
-        "Changing one head's weights changes the blocks of other heads.",
+        "A change of one head's weights changes the block of another head.",
     )
 
 
@@ -694,7 +719,12 @@ def test_heads_are_mixed_by_out_proj(student, probe):
 
     before, after = (context_of(holding(student, s, one), x, s) for one in (weights, twice))
     bias = weights["out_proj.bias"]
-    agrees(after - bias, 2 * (before - bias), "The result with a doubled weight")
+    agrees(
+        after - bias,
+        2 * (before - bias),
+        "The result with a doubled weight, less the bias,",
+        "twice the result before",
+    )
     has_effect(before, after, "the weight of out_proj")
 
 
@@ -707,7 +737,7 @@ def test_heads_keep_the_items_of_a_batch_apart(student, probe):
     together = context_of(yours, x, s)
     for item in range(s.B):
         alone = context_of(yours, x[item : item + 1].contiguous(), s)
-        agrees(alone, together[item : item + 1], "The result of an item alone")
+        agrees(alone, together[item : item + 1], "The result of an item alone", "that in the batch")
     has_effect(together[0], together[1], "the item of a batch")
 
 
@@ -739,9 +769,9 @@ def read(context):
 def find_dropped(weights):
     """Return which visible weights are dropped, or fail the check if they are too few or many."""
     dropped = (weights.abs() < 1e-6) & VISIBLE
-    expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
+    expect(dropped.any(), "In training mode, no entry that should be a visible weight is zero.")
     share = float(dropped[..., VISIBLE].float().mean())  # of 468 weights: one deviation is 0.02
-    expect(abs(share - P) < 0.15, "The share of dropped weights is far above or far below dropout.")
+    expect(abs(share - P) < 0.15, "The share of zeros is far above or far below dropout.")
     return dropped
 
 
@@ -752,9 +782,9 @@ def test_heads_drop_nothing_in_eval_mode(student, probe):
 
     read(yours(x))
     one, again = (read(yours.eval()(x))[0] for _ in range(2))
-    agrees(again, one, "The attention weights of a second call in eval mode")
+    agrees(again, one, "The result of a second call in eval mode", "that of the first")
     kept = bool((one[..., VISIBLE].abs() > 1e-6).all())
-    expect(kept, "In eval mode, the result shows attention weights of zero.")
+    expect(kept, "In eval mode, an entry that should be a visible weight is zero.")
     find_dropped(read(yours.train()(x))[0])
 
 
@@ -769,7 +799,7 @@ def test_heads_make_up_for_dropped_weights(student, probe):
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(
         alike(weights[..., VISIBLE], kept[..., VISIBLE]),
-        "In training, the kept weights are not the right weights divided by 1 - dropout.",
+        "In training mode, an entry is neither zero nor that of eval mode / (1 - dropout).",
     )
 
 
@@ -782,19 +812,17 @@ def test_heads_drop_single_weights_in_training(student, probe):
 
     expect(
         alike(weights.nan_to_num(), twice.nan_to_num()),
-        "Individual features of context vectors are zero; apply dropout to the attention weights.",
+        "In training mode, features that should be equal differ: drop weights, not features.",
     )
     long = dropped[..., 6:, :7]  # weights that are visible in every row here
-    alone = (
-        "Weights are dropped together: whole rows or columns, or the same weights in all heads or "
-        "items."
-    )
+    alone = "Many rows or columns of weights are zero as a whole, or not at all."
     expect((long.any(-1) & ~long.all(-1)).float().mean() > 0.5, alone)
     expect((long.any(-2) & ~long.all(-2)).float().mean() > 0.5, alone)
-    expect(not torch.equal(dropped[0], dropped[1]), alone)
-    expect(not torch.equal(dropped[:, 0], dropped[:, 1]), alone)
+    expect(not torch.equal(dropped[0], dropped[1]), "Two items have zeros at the same places.")
+    heads = "Two heads have zeros at the same places."
+    expect(not torch.equal(dropped[:, 0], dropped[:, 1]), heads)
     again, _ = read(yours(x))
-    expect(not torch.equal(weights, again), "The same weights are dropped in every call.")
+    expect(not torch.equal(weights, again), "Two calls in training mode give the same result.")
 
 
 @check(NAME, points=0.05, layer="laws", rules=("dtype",))

@@ -145,10 +145,10 @@ def named(answer, names):
     return answer
 
 
-def same_gradients(answer, wanted, names=THREE):
+def same_gradients(answer, wanted, names=THREE, other=""):
     """Compare gradients one by one."""
     for name, found, right in zip(names, named(answer, names), wanted, strict=True):
-        agrees(found, right, f"The gradient of {name}")
+        agrees(found, right, f"The gradient of {name}", other)
 
 
 def differs(one, other):
@@ -174,7 +174,7 @@ def have_shapes(answer, tensors, names):
 
 def is_not_zero(gradient, what="The gradient"):
     """Fail the check if *gradient* is zero everywhere."""
-    expect(differs(gradient, torch.zeros_like(gradient)), f"{what} is zero everywhere.")
+    expect(differs(gradient, torch.zeros_like(gradient)), f"{what} is nearly zero everywhere.")
 
 
 def call(student, exercise, *given):
@@ -204,7 +204,7 @@ def needs_back(student, exercise, *given):
         one, other = one[-1], other[-1]
     shape = tuple(other.shape) if isinstance(other, torch.Tensor) else ()
     moved = differs(tensor_like(one, shape, "The result"), tensor_like(other, shape, "The result"))
-    expect(moved, "The result does not depend on the last argument.")
+    expect(moved, "Twice the last argument does not visibly change the result.")
 
 
 def needs_logits(student, logits, targets):
@@ -212,13 +212,13 @@ def needs_logits(student, logits, targets):
     one, other = (
         call(student, "cross_entropy_backward", each, targets) for each in (logits, logits.flip(1))
     )
-    expect(differs(one, other), "The gradient does not depend on the logits.")
+    expect(differs(one, other), "Reordered logits do not visibly change the gradient.")
 
 
 def needs_weights(student, weights):
     """Fail the check if the Jacobian does not depend on the weights."""
     one, other = (jacobian_of(student, each) for each in (weights, weights.flip(0)))
-    expect(differs(one, other), "The Jacobian does not depend on the weights.")
+    expect(differs(one, other), "Reordered weights do not visibly change the Jacobian.")
 
 
 # cross_entropy_backward
@@ -277,10 +277,10 @@ def test_loss_gradient_depends_on_differences_only(student, probe):
 
     shifted = logits + probe.normal(N, 1, scale=5)
     answer = student.call("cross_entropy_backward", shifted, targets)
-    agrees(answer, found, "With shifted logits, the gradient")
+    agrees(answer, found, "With shifted logits, the gradient", "that before")
     moved = call(student, "cross_entropy_backward", larger, targets)
-    expect(differs(moved[2], found[2]), "A larger logit does not change its row.")
-    agrees(moved[3:], found[3:], "With a larger logit in another row, the gradient")
+    expect(differs(moved[2], found[2]), "A larger logit does not visibly change its row.")
+    agrees(moved[3:], found[3:], "With a larger logit in another row, the gradient", "that before")
 
 
 @check("cross_entropy_backward", points=0.15, layer="laws")
@@ -291,7 +291,12 @@ def test_loss_gradient_is_that_of_a_mean(student, probe):
 
     is_not_zero(found)
     twice = call(student, "cross_entropy_backward", logits.repeat(2, 1), targets.repeat(2))
-    agrees(2 * twice, found.repeat(2, 1), "With all predictions twice, twice the gradient")
+    agrees(
+        2 * twice,
+        found.repeat(2, 1),
+        "With all predictions twice, twice the gradient",
+        "that before",
+    )
 
 
 @check("cross_entropy_backward", points=0.1, layer="laws")
@@ -407,8 +412,12 @@ def test_jacobian_of_reordered_weights_is_reordered(student, probe):
     order = torch.tensor([3, 0, 5, 1, 2, 4])
     found, moved = jacobian_of(student, weights), jacobian_of(student, weights[order])
 
-    expect(differs(found.diag(), found.diag().roll(1)), "All entries on the diagonal are equal.")
-    agrees(moved, found[order][:, order], "The Jacobian of reordered weights")
+    expect(
+        differs(found.diag(), found.diag().roll(1)), "All entries on the diagonal are nearly equal."
+    )
+    agrees(
+        moved, found[order][:, order], "The Jacobian of reordered weights", "that before, reordered"
+    )
 
 
 @check("softmax_jacobian", points=0.1, layer="laws")
@@ -417,7 +426,7 @@ def test_jacobian_is_proportional_to_the_other_weight(student, probe):
     weights = torch.softmax(probe.normal(N, scale=0.5), dim=-1)
     shares = jacobian_of(student, weights)[0, 1:] / weights[1:]
 
-    expect(bool((shares.abs() > EFFECT).all()), "An entry off the diagonal is 0.")
+    expect(bool((shares.abs() > EFFECT).all()), "An entry off the diagonal is nearly 0.")
     agrees(shares / shares[0], torch.ones(N - 1), "The entry per weight, relative to the first,")
 
 
@@ -516,11 +525,11 @@ def test_softmax_gradient_depends_on_differences_only(student, probe):
     found = call(student, "softmax_backward", weights, back)
 
     shifted = call(student, "softmax_backward", weights, back + probe.normal(B, 1, scale=4))
-    agrees(shifted, found, "With shifted gradients, the gradient of the scores")
+    agrees(shifted, found, "With shifted gradients, the gradient of the scores", "that before")
     moved = call(student, "softmax_backward", weights, back + probe.normal(B, T, scale=5))
     for row in range(B):
         changed = differs(moved[row], found[row])
-        expect(changed, "Other gradients of the weights do not change their row.")
+        expect(changed, "Other gradients of the weights do not visibly change their row.")
 
 
 @check("softmax_backward", points=0.15, layer="laws")
@@ -545,7 +554,7 @@ def test_softmax_gradient_is_linear(student, probe):
     )
 
     is_not_zero(one)
-    agrees(both, 2 * one + other, "The gradient for a sum of gradients")
+    agrees(both, 2 * one + other, "The gradient for a sum of gradients", "the sum of theirs")
 
 
 @check("softmax_backward", points=0.15, layer="laws")
@@ -555,8 +564,16 @@ def test_softmax_gradient_keeps_the_rows_apart(student, probe):
     others = torch.cat((probe.normal(1, T, scale=BACK), back[1:]))
     found, moved = (call(student, "softmax_backward", weights, one) for one in (back, others))
 
-    expect(differs(moved[0], found[0]), "Other gradients do not change the result of their row.")
-    agrees(moved[1:], found[1:], "With other gradients in the first row, the other rows")
+    expect(
+        differs(moved[0], found[0]),
+        "Other gradients do not visibly change the result of their row.",
+    )
+    agrees(
+        moved[1:],
+        found[1:],
+        "With other gradients in the first row, the result in the other rows",
+        "that before",
+    )
 
 
 @check("softmax_backward", points=0.05, layer="laws", rules=("dtype",))
@@ -705,9 +722,12 @@ def test_attention_gradients_depend_on_differences_of_values(student, probe):
     vector, one = probe.normal(DV, scale=3), (torch.arange(TK) == 1)[:, None]
 
     answer = attention_gradients(student, queries, keys, values + vector, back)
-    same_gradients(answer, found)
+    same_gradients(answer, found, other="that before")
     moved = attention_gradients(student, queries, keys, values + one * vector, back)
-    expect(differs(moved[0], found[0]), "Another value does not change the gradient of queries.")
+    expect(
+        differs(moved[0], found[0]),
+        "Another value does not visibly change the gradient of queries.",
+    )
 
 
 @check("attention_backward", points=0.1, layer="laws")
@@ -718,9 +738,11 @@ def test_attention_gradients_depend_on_differences_of_keys(student, probe):
     vector, one = probe.normal(D), (torch.arange(TK) == 1)[:, None]
 
     answer = attention_gradients(student, queries, keys + vector, values, back)
-    same_gradients(answer, found)
+    same_gradients(answer, found, other="that before")
     moved = attention_gradients(student, queries, keys + one * vector, values, back)
-    expect(differs(moved[2], found[2]), "Another key does not change the gradient of values.")
+    expect(
+        differs(moved[2], found[2]), "Another key does not visibly change the gradient of values."
+    )
 
 
 @check("attention_backward", points=0.1, layer="laws")
@@ -735,7 +757,8 @@ def test_attention_gradients_are_linear(student, probe):
 
     for gradient in one:
         is_not_zero(gradient, "A gradient")
-    same_gradients(both, [2 * left + right for left, right in zip(one, other, strict=True)])
+    sums = [2 * left + right for left, right in zip(one, other, strict=True)]
+    same_gradients(both, sums, other="the sum of those before")
 
 
 @check("attention_backward", points=0.2, layer="laws")
@@ -748,7 +771,12 @@ def test_attention_gradients_at_scale_zero(student, probe):
     agrees(of_queries, torch.zeros(B, TQ, D), "The gradient of queries")
     agrees(of_keys, torch.zeros(B, TK, D), "The gradient of keys")
     is_not_zero(of_values, "The gradient of values")
-    agrees(of_values, of_values[:, :1].expand(B, TK, DV), "The gradient of values")
+    agrees(
+        of_values,
+        of_values[:, :1].expand(B, TK, DV),
+        "The gradient of a value",
+        "that of the first",
+    )
 
 
 @check("attention_backward", points=0.1, layer="laws")
@@ -759,10 +787,10 @@ def test_attention_gradients_of_one_item(student, probe):
     found = attention_gradients(student, *given)
 
     for gradient in found:
-        expect(differs(gradient[0], gradient[1]), "Different items have the same gradients.")
+        expect(differs(gradient[0], gradient[1]), "Different items have nearly the same gradients.")
     for item in range(B):
         alone = attention_gradients(student, *(one[item] for one in given))
-        same_gradients(alone, [gradient[item] for gradient in found])
+        same_gradients(alone, [gradient[item] for gradient in found], other="that in the batch")
 
 
 @check("attention_backward", points=0.15, layer="laws")
@@ -779,7 +807,7 @@ def test_attention_gradients_of_queries_and_keys_belong_together(student, probe)
     other = (keys * of_keys).sum((-2, -1))
 
     is_not_zero(of_queries, "The gradient of queries")
-    agrees(other, one, "The sum of the keys times their gradients")
+    agrees(other, one, "The sum of the keys times their gradients", "that of the queries")
 
 
 @check("attention_backward", points=0.15, layer="laws")
@@ -945,8 +973,8 @@ def test_self_attention_gradients_add_up_over_the_batch(student, probe):
 
     found = own_gradients(student, x, *matrices, back)
     is_not_zero(found[3], "The gradient of W_value")
-    expect(differs(alone[0][3], alone[1][3]), "Different items have the same gradients.")
-    same_gradients(found[1:], wanted, FOUR[1:])
+    expect(differs(alone[0][3], alone[1][3]), "Different items have nearly the same gradients.")
+    same_gradients(found[1:], wanted, FOUR[1:], "the sum of those of the items")
 
 
 @check("self_attention_backward", points=0.1, layer="laws")
@@ -958,7 +986,8 @@ def test_self_attention_gradients_are_linear(student, probe):
 
     for gradient in one:
         is_not_zero(gradient, "A gradient")
-    same_gradients(both, [left - right for left, right in zip(one, other, strict=True)], FOUR)
+    apart = [left - right for left, right in zip(one, other, strict=True)]
+    same_gradients(both, apart, FOUR, "the difference of those before")
 
 
 @check("self_attention_backward", points=0.1, layer="laws")
@@ -970,9 +999,9 @@ def test_self_attention_gradients_of_reordered_tokens(student, probe):
     moved = own_gradients(student, x[:, order], *matrices, back[:, order])
 
     other = own_gradients(student, x, *matrices, back[:, order])
-    sentence = "The order of the gradients of the context has no effect."
+    sentence = "The order of the gradients of the context has no visible effect."
     expect(differs(found[0], other[0]), sentence)
-    same_gradients(moved, [found[0][:, order], *found[1:]], FOUR)
+    same_gradients(moved, [found[0][:, order], *found[1:]], FOUR, "that before")
 
 
 @check("self_attention_backward", points=0.15, layer="laws")
@@ -984,7 +1013,7 @@ def test_self_attention_gradients_of_tokens_and_matrices_belong_together(student
     of_x, *of_matrices = ((one * other).sum() for one, other in zip(given, found, strict=True))
 
     is_not_zero(found[0], "The gradient of x")
-    agrees(sum(of_matrices), of_x, "The sum of the matrices times their gradients")
+    agrees(sum(of_matrices), of_x, "The sum of the matrices times their gradients", "that of x")
 
 
 @check("self_attention_backward", points=0.1, layer="laws")

@@ -50,6 +50,7 @@ LACKS = ("out_proj.bias",)  # if it is missing, only the checks of parameters fa
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
 AT_ONCE = "Attend for all tokens at once."
 ONCE = "Project the new tokens only: the keys and values of all other tokens are in the cache."
+IN_PARTS, WHOLE = "The context of a text in parts", "that of the whole text"
 CUTS = ((2, 11), (5, 1, 7), (1,) * 13)
 BASE = 200.0
 EFFECT = 0.05  # far above all noise; the changes that a law makes have much larger effects
@@ -212,10 +213,10 @@ def whole_context(module, x):
     return tensor_like(context, tuple(x.shape), "The context")
 
 
-def has_effect(before, after, what):
-    """Fail the check if a change of *what* has left a result as it was."""
+def has_effect(before, after, what, on=""):
+    """Fail the check if a change of *what* has left a result as it was, or made it NaN."""
     moved = before.numel() and bool((after - before).abs().max() > EFFECT)
-    expect(moved, f"A change of {what} has no effect.")
+    expect(moved, f"A change of {what} has no clear effect{on}.")
 
 
 def same_gradients(yours, ours):
@@ -233,7 +234,7 @@ def all_reached(found):
     weights = {name: found.parameters.get(f"{name}.weight") for name in layers}
     for name, gradient in {"the input": found.inputs[0], **weights}.items():
         reached = gradient is not None and bool((gradient != 0).any())
-        expect(reached, f"No gradient reaches {name}.")
+        expect(reached, f"The gradient of {name} is missing or zero.")
 
 
 def is_refused(refused, what):
@@ -284,7 +285,7 @@ def test_heads_of_a_group_are_equal(student, probe):
     x = probe.normal(2, 3, 5, 4)
 
     found = tensor_like(student.call("repeat_heads", x, 6), (2, 6, 5, 4), "The result")
-    agrees(found[:, 1::2], found[:, ::2], "The second head of each group")
+    agrees(found[:, 1::2], found[:, ::2], "The second head of a group", "the first one")
     has_effect(found[:, :2], found[:, 2:4], "the group of a head")
 
 
@@ -300,8 +301,8 @@ def test_heads_change_with_their_group_alone(student, probe):
         for one in (x, others)
     )
     apart = [0, 1, 4, 5]
-    agrees(after[:, apart], before[:, apart], "The heads of the other groups")
-    has_effect(before[:, 2], after[:, 2], "a key-value head")
+    agrees(after[:, apart], before[:, apart], "The heads of the other groups", "those before")
+    has_effect(before[:, 2], after[:, 2], "a key-value head", " on the first head of its group")
 
 
 @check("repeat_heads", points=0.05, layer="laws")
@@ -411,7 +412,12 @@ def test_window_moves_along_with_the_token(student, probe):
     T, window = 9 + probe.number % 17, 3
     rows = pattern(student.call("window_mask", T, window, 0), T)
 
-    agrees(rows[1:, 1:], rows[:-1, :-1], "The mask from the second token on")
+    agrees(
+        rows[1:, 1:],
+        rows[:-1, :-1],
+        "The mask from the second token on",
+        "that of the tokens before",
+    )
     expect(0 < int(rows[-1].sum()) < T, "The last token must see some tokens, but not all.")
 
 
@@ -421,7 +427,7 @@ def test_window_gets_sinks_in_addition(student, probe):
     T, window = 9 + probe.number % 3, 3
     plain, more = (pattern(student.call("window_mask", T, window, one), T) for one in (0, 2))
 
-    agrees(more[:, 2:], plain[:, 2:], "The mask of the keys after the sinks")
+    agrees(more[:, 2:], plain[:, 2:], "The mask of the keys after the sinks", "that without sinks")
     agrees(more[1:, :2], torch.ones(T - 1, 2).long(), "The mask of the sinks for later tokens")
     hidden = (plain[window + 1 :, :2] == 0).all()
     expect(hidden, "Without sinks, late tokens must not see the first two tokens.")
@@ -529,7 +535,10 @@ def test_bytes_are_doubled_by_each_size(student, probe):
     expect(base > 0, "The number of bytes is not above 0.")
     for index in range(len(sizes)):
         doubled = [size * (1 + (index == place)) for place, size in enumerate(sizes)]
-        same_number(student.call("cache_bytes", *doubled, None), 2 * base)
+        found = number(student.call("cache_bytes", *doubled, None), "The number of bytes")
+        message = f"For {doubled} the number is {found:.12g}, and for {sizes} it is {base:.12g}."
+        sentence = "If one of the sizes is doubled, the number of bytes is not."
+        expect(found == 2 * base, sentence, message=f"{sentence} {message}")
 
 
 @check("cache_bytes", points=0.05, layer="laws")
@@ -541,8 +550,8 @@ def test_bytes_stop_growing_at_the_window(student, probe):
         for tokens_ in (window // 2, window, 2 * window)
     )
 
-    expect(0 < half < full, "A text that is shorter than the window needs too many bytes.")
-    expect(double == full, "A text that is longer than the window needs more bytes.")
+    expect(0 < half < full, "The bytes of half a window are not between 0 and those of a full one.")
+    expect(double == full, "A text of two windows does not need as many bytes as a text of one.")
 
 
 # GroupedQueryAttention
@@ -689,7 +698,7 @@ def test_groups_are_heads_with_equal_keys(student, probe):
     after, moved = (
         context_of(grouped(student, s._replace(G=s.H), one), x, s) for one in (many, others)
     )
-    agrees(after, before, "The context with the weights of each group repeated")
+    agrees(after, before, "The context of repeated weights", "that of shared ones")
     has_effect(after, moved, "the weights of the values")
 
 
@@ -702,7 +711,12 @@ def test_groups_with_equal_queries_are_equal(student, probe):
 
     context = context_of(grouped(student, s, weights), tokens(probe, s), s)
     groups = context.unflatten(-1, (s.G, s.H // s.G, s.d))
-    agrees(groups, groups[..., :1, :].expand_as(groups), "The contexts of the heads")
+    agrees(
+        groups,
+        groups[..., :1, :].expand_as(groups),
+        "The context of a head",
+        "that of the first in its group",
+    )
     has_effect(groups[..., 0, :, :], groups[..., 1, :, :], "the group of a head")
 
 
@@ -717,8 +731,10 @@ def test_groups_forget_what_left_the_window(student, probe):
 
     before, after = (context_of(yours, one, s) for one in (x, others))
     apart = [*range(2 + window, s.T)]
-    agrees(after[:, apart], before[:, apart], "The context of tokens that are far from a change")
-    has_effect(before[:, 1 + window], after[:, 1 + window], "the oldest token in a window")
+    what = "The context of tokens that are far from a change"
+    agrees(after[:, apart], before[:, apart], what, "that before")
+    what = "the oldest token in a window"
+    has_effect(before[:, 1 + window], after[:, 1 + window], what, " on the newest one")
 
 
 @check(GROUPED, points=0.2, layer="laws")
@@ -732,7 +748,12 @@ def test_groups_see_the_past_and_not_the_future(student, probe):
     for window in (None, 3):
         yours = grouped(student, s, weights, window)
         before, after = (context_of(yours, one, s) for one in (x, others))
-        agrees(after[:, :3], before[:, :3], "After a change of a later token, the context")
+        agrees(
+            after[:, :3],
+            before[:, :3],
+            "After a change of a later token, the context",
+            "that before",
+        )
         has_effect(before[:, 4:], after[:, 4:], "an earlier token")
 
 
@@ -744,7 +765,7 @@ def test_groups_double_the_context_of_doubled_values(student, probe):
     twice = weights | {"W_value.weight": 2 * weights["W_value.weight"]}
 
     before, after = (context_of(grouped(student, s, one), x, s) for one in (weights, twice))
-    agrees(after, 2 * before, "The context of doubled values")
+    agrees(after, 2 * before, "The context of doubled values", "the doubled context")
     has_effect(before, after, "the values")
 
 
@@ -756,7 +777,7 @@ def test_groups_keep_the_items_of_a_batch_apart(student, probe):
     together = context_of(yours, x, EIGHT)
     for item in range(EIGHT.B):
         alone = context_of(yours, x[item : item + 1].contiguous(), EIGHT)
-        agrees(alone, together[item : item + 1], "The result of an item alone")
+        agrees(alone, together[item : item + 1], "The result of an item alone", "that in the batch")
     has_effect(together[0], together[1], "the item of a batch")
 
 
@@ -889,8 +910,8 @@ def test_angles_still_add_up(student, probe):
         for answer in (student.call("rotary_angles", each, 6, BASE) for each in (p, q, p + q))
     )
 
-    agrees((one * two).real, both.real, "The cosine of the sum")
-    agrees((one * two).imag, both.imag, "The sine of the sum")
+    agrees(both.real, (one * two).real, "The cosine of the sum", "that of the single angles")
+    agrees(both.imag, (one * two).imag, "The sine of the sum", "that of the single angles")
     has_effect(one.real, two.real, "the positions")
 
 
@@ -923,7 +944,7 @@ def test_rotation_still_keeps_the_lengths_of_pairs(student, probe):
     x = probe.normal(3, 5, 8)
     turned = rotated(student, x, probe.uniform(5) * 9 + 1)
 
-    has_effect(x, turned, "the angles")
+    expect(bool((turned - x).abs().max() > EFFECT), "The vectors do not clearly change.")
     lengths = x.unflatten(-1, (-1, 2)).norm(dim=-1)
     agrees(turned.unflatten(-1, (-1, 2)).float().norm(dim=-1), lengths, "The length of the pairs")
 
@@ -1049,11 +1070,10 @@ def test_extension_is_the_same_in_any_parts(student, probe):
         for sizes in CUTS:
             everything, cache = grown(student, keys, values, sizes, window)
 
-            what = f"After parts of {sizes}" if len(sizes) < 9 else "After 13 parts"
-            shape = (s.B, s.G, held, s.d)
-            agrees(tensor_like(cache[0], shape, "The kept keys"), keys[:, :, 13 - held :], what)
-            agrees(tensor_like(cache[1], shape, "The kept values"), values[:, :, 13 - held :], what)
-            agrees(everything[:, :, -1:], keys[:, :, -1:], f"{what}, the newest of all keys")
+            after = f"after parts of {sizes}" if len(sizes) < 9 else "after 13 parts"
+            agrees(cache[0], keys[:, :, 13 - held :], f"The kept keys {after}")
+            agrees(cache[1], values[:, :, 13 - held :], f"The kept values {after}")
+            agrees(everything[:, :, -1:], keys[:, :, -1:], f"The newest of all keys {after}")
             agrees(cache[2], 13, "The number of tokens so far")
 
 
@@ -1068,9 +1088,11 @@ def test_extension_with_a_long_window_keeps_everything(student, probe):
     ]
 
     for one in kept[1:3]:
-        agrees(one, kept[0], "The kept keys with a window larger than the text")
+        agrees(
+            one, kept[0], "The keys kept with a window larger than the text", "those without one"
+        )
     fewer = kept[3].ndim == 4 and kept[3].shape[2] < kept[0].shape[2]
-    expect(fewer, "A short window keeps as many keys as no window.")
+    expect(fewer, "A short window does not keep fewer keys than no window.")
 
 
 @check("extend_cache", points=0.05, layer="laws", rules=("dtype",))
@@ -1161,7 +1183,8 @@ def test_marks_are_the_last_rows_of_the_whole_text(student, probe):
     for window in (None, 3):
         whole = marks_of(student, C + T, 0, window)
 
-        agrees(marks_of(student, T, C, window), whole[C:], "The mask of the new tokens")
+        new = marks_of(student, T, C, window)
+        agrees(new, whole[C:], "The mask of the new tokens", "the end of that of the text")
         expect(0 < int(whole[C:].sum()) < whole[C:].numel(), "Some keys must be hidden, not all.")
 
 
@@ -1193,8 +1216,8 @@ def test_marks_of_a_long_window_are_those_of_none(student, probe):
     T, C = 4, 5 + probe.number % 7
     none, long, short = (marks_of(student, T, C, window) for window in (None, C + T + 2, 2))
 
-    agrees(long, none, "The mask of a window larger than the text")
-    expect(short.sum() < none.sum(), "A short window hides nothing more.")
+    agrees(long, none, "The mask of a window larger than the text", "that without one")
+    expect(short.sum() < none.sum(), "A short window does not hide more keys than none.")
 
 
 @check("cached_mask", points=0.05, layer="laws", rules=("refuses",))
@@ -1374,8 +1397,8 @@ def test_decoder_reads_a_text_in_any_parts(student, probe):
 
     full, moved = (whole_context(yours, text) for text in (x, others))
     for sizes in CUTS:
-        agrees(in_parts(yours, x, sizes), full, "The context of a text in parts")
-    has_effect(full[:, 5:], moved[:, 5:], "the first tokens of a text")
+        agrees(in_parts(yours, x, sizes), full, IN_PARTS, WHOLE)
+    has_effect(full[:, 5:], moved[:, 5:], "the first tokens", " on later ones")
 
 
 @check(DECODER, points=0.1, layer="laws")
@@ -1387,7 +1410,7 @@ def test_decoder_reads_through_a_window_in_any_parts(student, probe):
 
         full = whole_context(yours, x)
         for sizes in cuts:
-            agrees(in_parts(yours, x, sizes), full, "The context of a text in parts")
+            agrees(in_parts(yours, x, sizes), full, IN_PARTS, WHOLE)
     others = whole_context(yours, torch.cat((x[:, 5:10], x[:, 5:]), dim=1))
     has_effect(full[:, 5:], others[:, 5:], "the tokens in a window")
 
@@ -1405,7 +1428,7 @@ def test_decoder_keeps_two_texts_apart(student, probe):
             part = x[:, start : start + 2].contiguous()
             context, caches[which] = continued(yours(part, caches[which]))
             wanted = full[which][:, start : start + 2]
-            agrees(context, wanted, "The context of one of the two texts")
+            agrees(context, wanted, IN_PARTS, WHOLE)
     last = texts[0][:, 4:].contiguous()
     first, second = (
         tensor_like(continued(yours(last, cache))[0], tuple(last.shape), "The context")
@@ -1425,8 +1448,10 @@ def test_decoder_sees_only_its_window(student, probe):
 
     before, after = (whole_context(yours, one) for one in (x, others))
     apart = [*range(2 + window, 9)]
-    agrees(after[:, apart], before[:, apart], "The context of tokens that are far from a change")
-    has_effect(before[:, 1 + window], after[:, 1 + window], "the oldest token in a window")
+    what = "The context of tokens that are far from a change"
+    agrees(after[:, apart], before[:, apart], what, "that before")
+    what = "the oldest token in a window"
+    has_effect(before[:, 1 + window], after[:, 1 + window], what, " on the newest one")
 
 
 @check(DECODER, points=0.05, layer="laws")
@@ -1442,7 +1467,9 @@ def test_decoder_sees_the_past_and_not_the_future(student, probe):
         tensor_like(continued(yours(text, cache))[0], tuple(x.shape), "The context")
         for text in (x, others)
     )
-    agrees(after[:, :2], before[:, :2], "After a change of a later token, the context")
+    agrees(
+        after[:, :2], before[:, :2], "After a change of a later token, the context", "that before"
+    )
     has_effect(before[:, 3:], after[:, 3:], "an earlier token")
 
 
@@ -1458,7 +1485,7 @@ def test_decoder_depends_on_distances_alone(student, probe):
         whole_context(yours, torch.cat((tokens(probe, s, before), last), dim=1))[:, -3:]
         for before, last in ((2, end), (8, end), (2, others))
     )
-    agrees(far, near, "The context of the last tokens, six positions later")
+    agrees(far, near, "The context of the last tokens, six positions later,", "that before")
     has_effect(near[:, :2], other[:, :2], "the tokens in a window")
 
 
@@ -1474,7 +1501,8 @@ def test_decoder_keeps_old_keys_and_adds_new_ones(student, probe):
         for old, now in zip(cache[:2], continued(yours(new, tuple(cache)))[1], strict=False):
             shape = (s.B, s.G, stays + 2, s.d)
             held = tensor_like(now, shape, "A part of the cache")
-            agrees(held[:, :, :stays], old[:, :, -stays:], "The tokens that stay in the cache")
+            what = "The tokens that stay in the cache"
+            agrees(held[:, :, :stays], old[:, :, -stays:], what, "those before")
             has_effect(held[:, :, -1], held[:, :, -2], "a new token")
 
 

@@ -102,13 +102,13 @@ def differs(one, other):
 
 def has_effect(before, after, what):
     """Fail the check if a change of *what* has left a result as it was."""
-    expect(differs(before, after), f"A change of {what} has no effect.")
+    expect(differs(before, after), f"A change of {what} has little or no effect.")
 
 
 def changes_all_rows(before, after, what):
-    """Fail the check if a change of *what* has left a token's result as it was."""
+    """Fail the check if *what* has left a token's result as it was."""
     rows = zip(before.flatten(0, -2), after.flatten(0, -2), strict=True)
-    expect(all(differs(*pair) for pair in rows), f"A change of {what} has no effect on a token.")
+    expect(all(differs(*pair) for pair in rows), f"{what} has little or no effect on a token.")
 
 
 def result_of(module, x, *more):
@@ -254,8 +254,8 @@ def treats_tokens_apart(module, x):
     together = result_of(module, x)
     alone = result_of(module, x[1:2, 2:3].contiguous())
     agrees(alone, together[1:2, 2:3], "The result of a token alone")
-    expect(differs(together[0, 0], together[1, 2]), "Different tokens give the same result.")
-    expect(differs(together, x), "The result is the input.")
+    expect(differs(together[0, 0], together[1, 2]), "Two different tokens hardly differ.")
+    expect(differs(together, x), "The result hardly differs from the input.")
 
 
 # LayerNorm
@@ -464,7 +464,7 @@ def test_longer_neighbour_adds_only_padding(student, probe):
     (ids, mask), (wider, wider_mask) = padded(student, few), padded(student, more)
     agrees(wider[:-1, :T], ids, "The ids next to a longer list")
     agrees(wider_mask[:-1, :T], mask, "The mask next to a longer list")
-    expect(not wider_mask[:-1, T:].any(), "The mask is true beyond the longest list.")
+    expect(not wider_mask[:-1, T:].any(), "The mask of a list is true after its end.")
     agrees(wider[-1].tolist(), more[-1], "The row of the longest list")
 
 
@@ -575,9 +575,10 @@ def test_each_target_is_the_next_input(student, probe):
 
     inputs, targets, mask = forced(student, sequences, 1, 2)
     followed = mask[:, 1:]
-    agrees(inputs[:, 1:][followed].tolist(), targets[:, :-1][followed].tolist(), "The next inputs")
+    following, wanted = inputs[:, 1:][followed].tolist(), targets[:, :-1][followed].tolist()
+    agrees(following, wanted, "The list of next inputs", "the list of targets")
     expect(not torch.equal(inputs[mask], targets[mask]), "The inputs are the targets.")
-    expect(len(set(targets[mask].tolist())) > 2, "All targets are the same.")
+    expect(len(set(targets[mask].tolist())) > 2, "There are at most two different targets.")
 
 
 @check("teacher_forcing", points=0.1, layer="laws")
@@ -600,8 +601,8 @@ def test_last_target_is_the_end(student, probe):
 
     _, targets, mask = forced(student, sequences, start, end)
     ends = (targets == end).long()
-    agrees(ends.argmax(dim=1).tolist(), lengths, "The position of the first end id in each row")
     agrees(ends.sum(dim=1).tolist(), [1] * len(lengths), "The number of end ids in each row")
+    agrees(ends.argmax(dim=1).tolist(), lengths, "The position of the end id in each row")
     expect(not (targets[mask] == start).any(), "The start id is a target.")
 
 
@@ -843,7 +844,7 @@ def test_hidden_keys_have_no_effect_and_visible_ones_do(student, probe):
 
     before = result_of(heads, x, memory, visible)
     agrees(heads(x, hidden, visible), before, "After a change of hidden tokens, the result")
-    changes_all_rows(before, result_of(heads, x, seen, visible), "a visible token")
+    changes_all_rows(before, result_of(heads, x, seen, visible), "A change of a visible token")
 
 
 @check(HEADS, points=0.1, layer="laws")
@@ -1143,7 +1144,7 @@ def test_encoder_of_dead_parts_is_the_identity(student, probe):
     agrees(dead(x), x, "The result of a block whose parts return zeros")
     for part in ("att", "ff"):
         alive = loaded_block(student, ENCODER, s, without(weights, part), PRE_NORM, "relu")
-        expect(differs(result_of(alive, x), x), "A part of the block has no effect.")
+        expect(differs(result_of(alive, x), x), "A part of the block has little or no effect.")
 
 
 @check(ENCODER, points=0.09, layer="laws", needs=(HEADS,))
@@ -1345,7 +1346,8 @@ def test_every_target_reads_the_visible_memory(student, probe):
 
     before = result_of(block, x, memory, mask)
     agrees(block(x, hidden, mask), before, "After a change of a hidden token, the result")
-    changes_all_rows(before, result_of(block, x, last, mask), "a visible token of the memory")
+    after = result_of(block, x, last, mask)
+    changes_all_rows(before, after, "A change of a visible token of the memory")
 
 
 @check(DECODER, points=0.1, layer="laws", needs=(HEADS,))
@@ -1360,7 +1362,7 @@ def test_decoder_of_dead_parts_is_the_identity(student, probe):
     agrees(dead(x, memory), x, "The result of a block whose parts return zeros")
     for part in parts:
         alive = decoder_of(student, probe, s, *(one for one in parts if one != part))
-        changes_all_rows(x, result_of(alive, x, memory), "a single part")
+        changes_all_rows(x, result_of(alive, x, memory), "A single part")
 
 
 @check(DECODER, points=0.1, layer="laws", needs=(HEADS,))
@@ -1375,7 +1377,7 @@ def test_decoder_without_self_attention_treats_targets_apart(student, probe):
     apart = [0, 1, 3, 4, 5]
     agrees(after[:, apart], before[:, apart], "After a change of one target, the other results")
     has_effect(before[:, 2], after[:, 2], "a target")
-    changes_all_rows(before, result_of(block, x, 0.5 - memory), "the memory")
+    changes_all_rows(before, result_of(block, x, 0.5 - memory), "A change of the memory")
 
 
 @check(DECODER, points=0.015, layer="laws", rules=("dtype",), needs=(HEADS,))
@@ -1713,7 +1715,7 @@ def test_loss_has_the_documented_labels(student, documented):
         shown.append(loss_of(student, logits, torch.tensor([[1]]), 0.1, 2))
     labels = torch.tensor(shown) - math.log(2 + math.exp(-1))
 
-    documented["optax.smoothed_labels"].matches(labels, "The smoothed target")
+    documented["optax.smoothed_labels"].matches(labels, "The target that the losses show")
 
 
 @check(LOSS, points=0.08, layer="probe")
@@ -1771,7 +1773,7 @@ def test_loss_keeps_the_dtype(student, probe):
     for dtype in (torch.float64, torch.float32):
         answer = tensor_like(student.call(LOSS, logits.to(dtype), targets, 0.1), (), "The loss")
         same_dtype(answer, dtype, f"The loss of {dtype} logits")
-        expect(answer > EFFECT, "The loss is 0.")
+        expect(answer > EFFECT, "The loss is not clearly above 0.")
 
 
 @check(LOSS, points=0.01, layer="probe", rules=("inputs_unchanged",))
@@ -1780,7 +1782,7 @@ def test_loss_leaves_its_inputs_alone(student, probe):
     logits, targets = draw_targets(probe, 7)
 
     expect(student.keeps_inputs(LOSS, logits, targets, 0.1), "The call changes its inputs.")
-    expect(loss_of(student, logits, targets, 0.1) > EFFECT, "The loss is 0.")
+    expect(loss_of(student, logits, targets, 0.1) > EFFECT, "The loss is not clearly above 0.")
 
 
 @check(LOSS, points=0.1, layer="laws")
@@ -1792,8 +1794,9 @@ def test_loss_is_linear_in_the_smoothing(student, probe):
     logits = probe.normal(3, 5, 7) + 6.0 * torch.nn.functional.one_hot(targets, 7)
 
     plain, mixed, even = (loss_of(student, logits, targets, one) for one in (0.0, 0.3, 1.0))
-    number_agrees(mixed, 0.7 * plain + 0.3 * even, "The loss with a smoothing of 0.3")
-    expect(even > plain + 0.5, "Smoothing does not increase the loss of right logits.")
+    sums = 0.7 * plain + 0.3 * even, "The loss with a smoothing of 0.3", "the sum of both shares"
+    agrees(mixed, *sums)
+    expect(even > plain + 0.5, "Smoothing hardly increases the loss of right logits, or not.")
 
 
 @check(LOSS, points=0.1, layer="laws")
@@ -1805,8 +1808,9 @@ def test_loss_is_blind_to_padding(student, probe):
 
     before = loss_of(student, logits, targets, 0.2)
     after = loss_of(student, torch.where(hidden, -2 * logits, logits), targets, 0.2)
-    number_agrees(after, before, "The loss after a change of the logits at padding")
-    expect(loss_of(student, better, targets, 0.2) < before - EFFECT, "Right logits cost no less.")
+    agrees(after, before, "The loss after a change of the logits at padding", "that before")
+    lower = loss_of(student, better, targets, 0.2) < before - EFFECT
+    expect(lower, "Larger logits of the targets hardly lower the loss, or not.")
 
 
 @check(LOSS, points=0.1, layer="laws")
@@ -1819,8 +1823,8 @@ def test_equal_logits_cost_the_logarithm_of_their_number(student, probe):
         number_agrees(loss_of(student, equal, targets, smoothing), math.log(V), "The loss")
         before = loss_of(student, logits, targets, smoothing)
         moved = loss_of(student, logits + 8.0 * probe.normal(3, 5, 1), targets, smoothing)
-        number_agrees(moved, before, "The loss of moved logits")
-        expect(abs(before - math.log(V)) > EFFECT, "Different logits cost ln V.")
+        agrees(moved, before, "The loss of moved logits", "that of the logits")
+        expect(abs(before - math.log(V)) > EFFECT, "Different logits cost about ln V.")
 
 
 @check(LOSS, points=0.1, layer="laws")
@@ -1836,7 +1840,7 @@ def test_smoothed_target_itself_costs_least(student, probe):
     entropy = -right * math.log(right) - (V - 1) * other * math.log(other)
     number_agrees(least, entropy, "The loss of the smoothed target itself")
     certain = loss_of(student, 20.0 * one_hot, targets, smoothing)
-    expect(certain > least + EFFECT, "Certainty costs no more than the smoothed target.")
+    expect(certain > least + EFFECT, "Certainty costs little or no more than the smoothed target.")
 
 
 @check(LOSS, points=0.1, layer="gradients", rules=("gradients",))
@@ -1858,7 +1862,7 @@ def test_loss_is_written_by_hand(student, probe):
     given = *draw_targets(probe, 7), 0.2
 
     avoids_itself(student, LOSS, READY_LOSS, OWN_LOSS, student.operators(LOSS, *given), {})
-    expect(loss_of(student, *given) > EFFECT, "The loss is 0.")
+    expect(loss_of(student, *given) > EFFECT, "The loss is not clearly above 0.")
 
 
 class Task(NamedTuple):
@@ -2057,8 +2061,9 @@ def test_item_alone_gets_its_translation(student, reference, probe):
         length = int(task.mask[item].sum())
         one = task._replace(source=task.source[item : item + 1, :length], mask=None)
         alone = translated(student, model, TASKS.max_target, *one.given(TASKS.max_target))
-        agrees(alone[0].tolist(), ids[item, : end + 1].tolist(), "The translation of an item alone")
-    expect(len({tuple(row) for row in ids.tolist()}) == 3, "Items get the same translation.")
+        batch = ids[item, : end + 1].tolist()
+        agrees(alone[0].tolist(), batch, "The translation of an item alone", "that in the batch")
+    expect(len({tuple(row) for row in ids.tolist()}) == 3, "Two items get the same translation.")
 
 
 @check(GREEDY, points=0.13, layer="laws", needs=("Translator",))
@@ -2066,11 +2071,11 @@ def test_smaller_max_length_gives_the_beginning(student, reference, probe):
     """With a smaller max_length, the translation is the beginning of the longer one."""
     task, model, ids, _ = law_task(student, reference, probe)
 
-    expect(ids.shape[1] > 3, "The translation is too short: an item has not ended.")
+    expect(ids.shape[1] > 3, "No translation has more than three ids.")
     for max_length in (1, 2, 3):
         found = translated(student, model, max_length, *task.given(max_length))
         agrees(found, ids[:, :max_length], "The translation with a smaller max_length")
-    expect(len(set(ids.flatten().tolist())) > 2, "All ids are the same.")
+    expect(len(set(ids.flatten().tolist())) > 2, "There are at most two different ids.")
 
 
 @check(GREEDY, points=0.14, layer="laws", needs=("Translator",))
@@ -2085,8 +2090,9 @@ def test_model_predicts_its_own_translation(student, reference, probe):
     expect(known, "The translation holds an id that the model does not know.")
     predicted = logits_of(model, TASKS, task.source, inputs, task.mask).argmax(dim=-1)
     for row, own, end in zip(predicted.tolist(), ids.tolist(), ends, strict=True):
-        agrees(own[: end + 1], row[: end + 1], "The translation of an item up to its end")
-    expect(len(set(ids.flatten().tolist())) > 2, "All ids are the same.")
+        wanted = row[: end + 1], "The translation of an item", "what the model predicts for it"
+        agrees(own[: end + 1], *wanted)
+    expect(len(set(ids.flatten().tolist())) > 2, "There are at most two different ids.")
 
 
 @check(GREEDY, points=0.13, layer="laws", needs=("Translator",))
@@ -2095,7 +2101,7 @@ def test_padding_follows_the_end(student, reference, probe):
     task, _, ids, ends = law_task(student, reference, probe)
 
     early = [end for end, row in zip(ends, ids.tolist(), strict=True) if task.end in row]
-    expect(len(early) == 2, "It should be two items that end.")
+    expect(len(early) == 2, "The end id is not in exactly two of three translations.")
     for row, end in zip(ids.tolist(), ends, strict=True):
         agrees(row[end + 1 :], [task.padding] * len(row[end + 1 :]), "What follows the end")
         clean = task.padding not in row[: end + 1] and task.start not in row
