@@ -195,6 +195,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
     grid: Grid | None = None
     printed: str = ""
     given: str = ""  # the exercises that the solution replaced when this check passed
+    needs: tuple[str, ...] = ()  # other exercises that the check passes to its own
 
     def __post_init__(self) -> None:
         force_setattr(self, "name", line(self.name, MAX_SENTENCE))

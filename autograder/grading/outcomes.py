@@ -135,6 +135,7 @@ class CheckOutcome:
             points=points,
             max_points=self.check.spec.points,
             message=message,
+            needs=self.check.spec.needs,
         )
 
 

@@ -107,7 +107,7 @@ class ExerciseFeedback:
 
     *given* names the exercises that the solution replaced when some checks passed. *kept* is the
     phrase about the points of these checks and of failed checks. *uses* names the exercises that
-    are not right and that the student's code uses here.
+    are not right and that the student's code uses here. *needs* names those that checks pass to it.
     """
 
     number: int
@@ -122,6 +122,7 @@ class ExerciseFeedback:
     given: str = ""
     kept: str = ""
     uses: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
     @property
     def mark(self) -> str:
@@ -155,8 +156,8 @@ class ExerciseFeedback:
         if self.first is None or self.unwritten or not self.first.blocks:
             return ()
         names = " and ".join(self.uses)
-        verb = "are" if len(self.uses) > 1 else "is"
-        uses = f"It uses {names}, which {verb} not right yet, and the problem may come from there."
+        verb = "fail" if len(self.uses) > 1 else "fails"
+        uses = f"It uses {names}, which {verb} checks, so look there first."
         return (*([Dependency(uses)] if names else ()), *self.first.titled)
 
     @property

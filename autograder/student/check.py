@@ -251,7 +251,8 @@ def check(target: CheckTarget) -> SelfCheckFeedback:
     names = {exercise.name for exercise in feedback.open}
     text = learner_folder.source_text(target.file)
     exercises = (
-        dataclass_replace(one, uses=used_names(text, one.name, names)) for one in feedback.exercises
+        dataclass_replace(one, uses=used_names(text, one.name, names, one.needs))
+        for one in feedback.exercises
     )
     return dataclass_replace(feedback, exercises=tuple(exercises))
 
@@ -308,9 +309,15 @@ def _merge(stage: Stage, results: list[SubmissionResult]) -> SubmissionResult:
     return replace(results[0], score=None, max_score=None, exercises=exercises)
 
 
-def used_names(text: str, name: str, others: Collection[str]) -> tuple[str, ...]:
-    """Return which *others* the definition of *name* uses; none if *text* is not valid."""
+def used_names(
+    text: str, name: str, others: Collection[str], needs: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return which *others* the definition of *name* uses; none if *text* is not valid.
+
+    It also uses what its checks pass to it (*needs*).
+    """
     uses = _uses(text)
+    uses = {**uses, name: [*uses.get(name, ()), *needs]}
     found: list[str] = []
     left = [name]
     seen = {name}

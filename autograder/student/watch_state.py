@@ -301,7 +301,8 @@ class Watch:
         passed = self.progress.passed
         mine = tasks_of(self.task.stage)
         names = {one.exercise.name for one in mine if one.key not in passed | waiting}
-        return used_names(source_text(self.task.stage.stub), self.task.exercise.name, names)
+        needs = self.answer.feedback.needs if self.answer.feedback is not None else ()
+        return used_names(source_text(self.task.stage.stub), self.task.exercise.name, names, needs)
 
     def _fill_copies(self) -> None:
         if not gone(self.own) and (found := copies.fill(self.own, self.progress, self.task.stage)):

@@ -49,7 +49,7 @@ def test_later_exercises_keep_the_names_of_their_mistakes(feedback: SelfCheckFee
     text = shown(feedback, 23)
 
     assert text.count("It looks like this:") == len(feedback.exercises)
-    assert text.count("It uses double, which is not right yet, and the problem") == 2
+    assert text.count("It uses double, which fails checks, so look there first.") == 2
     assert text.count("Expected") == 1
 
 
@@ -59,7 +59,7 @@ def test_without_a_terminal_everything_is_printed(feedback: SelfCheckFeedback):
 
     assert text.count("Expected") == len(feedback.exercises)
     part = text[text.index("Scale") :]
-    assert part.index("It uses double, which is not right yet, and the problem") < part.index(
+    assert part.index("It uses double, which fails checks, so look there first.") < part.index(
         "Expected"
     )
 

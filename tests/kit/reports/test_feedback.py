@@ -112,6 +112,6 @@ def test_a_dependency_comes_before_the_problem():
     problem = replace(EXERCISE, first=first, uses=("Norm", "scale")).problem
 
     assert problem[0] == Dependency(
-        "It uses Norm and scale, which are not right yet, and the problem may come from there."
+        "It uses Norm and scale, which fail checks, so look there first."
     )
     assert replace(EXERCISE, uses=("Norm",)).problem == ()

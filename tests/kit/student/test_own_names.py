@@ -37,6 +37,11 @@ def test_exercises_are_found_directly_and_through_helpers(name: str, names: tupl
     assert used_names(MODULE, name, {"Norm", "scale", "Block"}) == names
 
 
+def test_what_checks_pass_to_an_exercise_counts_as_used():
+    """The source of a function that gets a module as an argument does not name its class."""
+    assert used_names(MODULE, "Alone", {"Norm", "scale"}, ["Norm"]) == ("Norm",)
+
+
 @pytest.mark.parametrize("text", ["def half(", "x = 1\0", "(" * 9999])
 def test_a_module_that_is_not_python_uses_nothing(text: str):
     """An invalid module is not an error."""

@@ -445,7 +445,7 @@ def test_a_dependency_that_is_not_right_is_named_first(own: Path):
     finish_checking(state)
 
     assert "It uses" not in waiting
-    assert "It uses SelfAttentionV1, which is not right yet, and the" in shown(state)
+    assert "It uses SelfAttentionV1, which fails checks, so look there first." in shown(state)
     assert shown(state).index("It uses") < shown(state).index("This must hold: A sentence.")
 
 
