@@ -3,9 +3,15 @@
 Such a tensor may be wrong itself, so nothing that differs from it is wrong for sure.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from torch import Tensor
+
+from autograder.results import Status
+from autograder.suite.checks import WrongAnswer
+
+NAN = "A result that this check uses contains NaN."
 
 
 class OwnTensor(Tensor):
@@ -34,3 +40,18 @@ def is_own(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return any(map(is_own, value))
     return isinstance(value, OwnTensor)
+
+
+def has_nan(value: Any) -> bool:
+    """Whether *value* is, or contains, a tensor with NaN."""
+    if isinstance(value, dict):
+        return any(map(has_nan, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(has_nan, value))
+    return isinstance(value, Tensor) and bool(value.isnan().any())
+
+
+def told_of_nan(wrong: WrongAnswer, answers: Iterable[Any]) -> WrongAnswer:
+    """Return *wrong*, or that there is NaN in *answers*: a law that fails on it shows no more."""
+    is_law = wrong.status is Status.WRONG_VALUE and not (wrong.public_suite_grid or wrong.grid)
+    return WrongAnswer(wrong.status, NAN) if is_law and any(map(has_nan, answers)) else wrong

@@ -690,8 +690,8 @@ MISCONCEPTIONS = (
         exercise="TransformerBlock",
         swaps=((PRE_NORM, NORM_THEN_SHORTCUT),),
         explanation=(
-            "The shortcuts start after the norms: they add the normalized features, but they must "
-            "add the features before the norm."
+            "In pre-norm, the shortcuts start after the norms: they add the normalized features, "
+            "but they must add the features before the norm."
         ),
         question=(
             "What must a pre-norm block return if attention and the feed-forward network return "

@@ -63,8 +63,8 @@ MISCONCEPTIONS = (
         exercise="lower_right_mask",
         swaps=((TRIL, "return torch.ones(num_queries, num_keys).tril()"),),
         explanation=(
-            "The mask is aligned to the upper left corner: query 0 sees only key 0, but it belongs "
-            "to one of the last tokens and must also see all earlier keys."
+            "The mask is aligned to the upper left corner: query 0 sees only key 0, but the last "
+            "query belongs to the last key."
         ),
         title="The mask is aligned to the upper left corner",
         question=(

@@ -90,8 +90,7 @@ MISCONCEPTIONS = (
         exercise="split_words",
         swaps=(('if runs[i - 1].endswith(" "):', 'if runs[i - 1] == " ":'),),
         explanation=(
-            "A space moves only if it is alone; the last one of several characters of white space "
-            "must move, too."
+            "A space moves only if it is alone; a space after other white space must move, too."
         ),
         title="A space moves only if it is alone",
         question='Which words are in "a  b", with two spaces?',
@@ -347,7 +346,7 @@ MISCONCEPTIONS = (
         exercise="encode",
         swaps=(("split_words(text)", "[text]"),),
         explanation="The text is not cut into words, so merges cross from one word to the next.",
-        question="Which function cuts the text, and where does your code call it?",
+        question="Which function cuts the text into words?",
         when=("no calls split_words",),
     ),
     Misconception(
@@ -484,10 +483,10 @@ MISCONCEPTIONS = (
         exercise="token_bytes",
         swaps=(("bytes([number])", "chr(number).encode()"),),
         explanation=(
-            "From 128 on, the tokens are two bytes, the UTF-8 form of a character; each must be "
-            "the single byte with its number."
+            "From 128 to 255, the tokens are two bytes, the UTF-8 form of a character; each must "
+            "be the single byte with its number."
         ),
-        title="From 128 on, the tokens are two bytes",
+        title="From 128 to 255, the tokens are two bytes",
         question="How many bytes does the token with the id 233 have?",
     ),
     # decode
