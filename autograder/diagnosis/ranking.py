@@ -222,9 +222,7 @@ class Ranking:
     def candidate(self, key: Key) -> Candidate:
         """Compare a program with every failed check, or return the cached candidate."""
         if key not in self.checked:
-            lacks_check = any(self.evidence.mistake(one).id == "check_missing" for one in key)
-            seen = [check for check in self.failed if check.accepts or not lacks_check]
-            matches = {check.name: self.evidence.match(key, check) for check in seen}
+            matches = {check.name: self.evidence.match(key, check) for check in self.failed}
             kinds = (Match.YES, Match.TEXT_ONLY, Match.UNDECIDED)
             ends = (frozenset(n for n, one in matches.items() if one is kind) for kind in kinds)
             self.checked[key] = Candidate(key, *ends)
@@ -377,7 +375,11 @@ class Ranking:
         for _ in range(MAX_ROUNDS):
             rest = [check for check in self.failed if check.name not in diagnoses]
             least = 0 if diagnoses else LEAST_SHARE * len(self.wrong)
-            found = [one for one in self._most(rest, least) if self._is_sure(one) or not sure]
+            found = [
+                one
+                for one in self._most(rest, least)
+                if self._is_sure(one) or not (sure or (diagnoses and self._is_effect(one)))
+            ]
             named = self._name(found, {check.name for check in rest})
             if not named.diagnoses and not any(check.wrong for check in rest):
                 named = self._by_exceptions(rest)
@@ -387,6 +389,10 @@ class Ranking:
             programs += named.programs
             written |= named.written
         return Explanation(diagnoses, programs, written)
+
+    def _is_effect(self, found: Candidate) -> bool:
+        """Whether the mistake is an effect of many, so that another one may have it as well."""
+        return self.evidence.mistake(found.key[0]).effect
 
     def _is_sure(self, found: Candidate) -> bool:
         """Whether more than a few plain values speak for the mistake: numbers, or the source."""

@@ -214,14 +214,6 @@ def test_what_special_inputs_show_must_explain_every_answer():
     assert names(every) == {"a": "scale_wrong_size"}
 
 
-def test_a_missing_refusal_is_named_only_where_the_code_refused_nothing():
-    """Wrong arguments may also leave something behind, although they are refused."""
-    for accepts, named in ((True, {"a": "check_missing"}), (False, {})):
-        failed = [wrong("a")._replace(accepts=accepts)]
-
-        assert names(Table(failed, {"a": same(0)}, kinds=["check_missing"])) == named
-
-
 def test_a_missing_refusal_is_set_aside():
     """One mistake explains the other checks, even if their answers are little evidence."""
     accepts = wrong("c", tells=False)._replace(accepts=True)
