@@ -126,6 +126,16 @@ MISCONCEPTIONS = (
         when=("writes a quotient",),
     ),
     Misconception(
+        id="averages_the_tokens_before_it",
+        exercise="averaging_weights",
+        swaps=(
+            ("torch.tril(torch.ones(T, T))", "torch.tril(torch.ones(T, T), diagonal=-1)"),
+            ("keepdim=True)", "keepdim=True).clamp(min=1)"),
+        ),
+        explanation="Row t is the mean of the tokens before t, and row 0 holds zeros only.",
+        question="Does the mean of row t contain token t?",
+    ),
+    Misconception(
         id="softens_the_triangle",
         exercise="averaging_weights",
         swaps=(

@@ -218,6 +218,23 @@ MISCONCEPTIONS = (
         question="How many pairs does a list of three equal ids have?",
     ),
     Misconception(
+        id="skips_the_pair_after_two_equal_ids",
+        exercise="count_pairs",
+        code="""
+            def count_pairs(pieces, counts):
+                found = {}
+                for piece, often in zip(pieces, counts):
+                    i = 0
+                    while i + 1 < len(piece):
+                        pair = tuple(piece[i : i + 2])
+                        found[pair] = found.get(pair, 0) + often
+                        i += 2 if pair[0] == pair[1] else 1
+                return found
+            """,
+        explanation="After a pair of equal ids, the next pair is left out.",
+        question="Which pairs does the list [1, 1, 2] have?",
+    ),
+    Misconception(
         id="pairs_without_order",
         exercise="count_pairs",
         swaps=(("how_often[pair] = how", "pair = tuple(sorted(pair)); how_often[pair] = how"),),
