@@ -446,10 +446,7 @@ MISCONCEPTIONS = (
         id="keeps_old_gradients",
         exercise="train_step",
         swaps=(("    model.zero_grad()\n", ""),),
-        explanation=(
-            "Gradients of earlier steps are not cleared: `backward` adds to them, so only the "
-            "first step is right."
-        ),
+        explanation=("Gradients of earlier steps are not cleared: `backward` adds to them."),
         question="What is in p.grad before your second call of backward?",
         seen=(
             "calls backward",

@@ -206,6 +206,13 @@ def test_the_first_pattern_of_several_tensors_is_returned():
     assert name_of({"W_q": X.mT}, {"W_q": X}) == ""
 
 
+def test_a_factor_is_named_only_if_one_tensor_of_several_is_wrong():
+    """Each wrong tensor may be off by its own factor, or by none."""
+    assert name_of((X, 3 * X), (X, X)) == "constant_factor"
+    assert name_of((X + 1, 3 * X), (X, X)) == ""
+    assert name_of((2 * X, 3 * X), (X, X)) == ""
+
+
 def test_a_parameter_is_named():
     """Parameters are compared by name, and only random draws are recognized in them."""
     right = {"W_q": X, "W_k": W}
