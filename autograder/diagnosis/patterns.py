@@ -198,8 +198,8 @@ def _wrong_sums(answer: Tensor, expected: Tensor) -> Pattern:
         return None  # no weights
     right, wrong = expected.sum(-1), answer.sum(-1)
     found = _close(right, torch.ones_like(right)) and _apart(wrong, torch.ones_like(wrong))
-    form = "rows" if expected.ndim > 1 else "vector"
-    return WrongAnswerPattern.of(f"rows_not_normalized.{form}") if found else None
+    rows, vector = "rows_not_normalized.rows", "rows_not_normalized.vector"
+    return WrongAnswerPattern.of(rows if expected.ndim > 1 else vector) if found else None
 
 
 def _constant_factor(answer: Tensor, expected: Tensor) -> Pattern:

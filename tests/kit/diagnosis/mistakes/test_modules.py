@@ -42,7 +42,7 @@ Your code sets a seed, so the caller's seed has no effect.
     self.mask = torch.ones(d)
 `qkv_bias` has no effect: the layers that it governs always have a bias.
     self.W_query = torch.nn.Linear(d, d, bias=True); self.W_key = torch.nn.Linear(d, d, bias=True)
-`out_proj` has a bias, which differs from the docstring.
+`out_proj` has a bias where the docstring asks for the opposite.
     self.out_proj = torch.nn.Linear(d, d, bias=True)
 `W_query` is not created.
     pass
