@@ -778,7 +778,7 @@ CASES = (
         "both kinds of heads wrong",
         (
             kind("Attention", "scale_missing"),
-            kind("CausalAttention", "mask_shifted", "from itself"),
+            kind("CausalAttention", "mask_shifted", "diagonal is left out"),
         ),
         {
             "Attention": ("scale_missing", (0, 0.99)),
