@@ -93,7 +93,7 @@ def test_fingerprints_and_code_name_the_same_kind(course: Course):
     """Both sources give each program with a kind of mistake the same name, even if it raises.
 
     Answers that rounding could decide are not recorded, so the two sources may differ there. A
-    pattern of wrong numbers is no name, and only the code has it, because it needs the solution.
+    pattern of wrong numbers is not a name; only the code has it, because it needs the solution.
     """
     stage = course.stage("01")
     undecided = fingerprints.read(stage.records).undecided_by_check()
