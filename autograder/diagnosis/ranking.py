@@ -396,8 +396,8 @@ class Ranking:
 
     def _is_sure(self, found: Candidate) -> bool:
         """Whether more than a few plain values speak for the mistake: numbers, or the source."""
-        told = any(check.tells for check in self.failed if check.name in found.explained)
-        return told or self.evidence.mistake(found.key[0]).is_in_source
+        by_numbers = any(check.tells for check in self.failed if check.name in found.explained)
+        return by_numbers or self.evidence.mistake(found.key[0]).is_in_source
 
     def _are_too_few(self, diagnoses: Collection[str]) -> bool:
         """Whether most wrong answers contradict the mistakes that explain some of them."""

@@ -59,12 +59,12 @@ from autograder.sandbox.transcript import OtherRequestError
 from autograder.submission import Submission
 from autograder.submission.notebook import code_cells
 from autograder.suite.checks import CollectedCheck, Layer, WrongAnswer, collected_check, spec_of
+from autograder.suite.compare import explain_nan
 from autograder.suite.documented import noting_uncompared
 from autograder.suite.forbidden import Answers, doubts_about
 from autograder.suite.in_process import RecordingChannel
 from autograder.suite.limits import limit_check
 from autograder.suite.noise import watching_bounds
-from autograder.suite.own_results import told_of_nan
 from autograder.suite.student_proxy import Channel
 
 MOST_KEPT = MIB  # bytes of replies to one check until its diagnosis; honest ones have 58 KB
@@ -435,7 +435,7 @@ class SuiteRunner:
         if error is None:
             return outcome.passed(observation.notices)
         if isinstance(error, WrongAnswer):
-            error = told_of_nan(error, (answer for _, answer in observation.answers))
+            error = explain_nan(error, (answer for _, answer in observation.answers))
         if known := outcome.failed(error):
             return known
         if isinstance(error, UsageError):  # the public suite can't be used

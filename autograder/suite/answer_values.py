@@ -1,7 +1,7 @@
 """Reads the values in a worker's answer, and leaves out values of a wrong type."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -135,18 +135,21 @@ def read_operators(answer: Any, arguments: Iterable[Any]) -> Operators:
             for key, count in operators.items()
             for name, _, size in [key.rpartition(" ")]
         },
-        any(map(_holds_tensor, arguments)),
+        any(isinstance(one, Tensor) for one in parts([*arguments])),
         {_sizes(name): count for name, count in products.items() if len(_sizes(name)) == len(AXES)},
         largest if type(largest) is int else 0,
     )
 
 
-def _holds_tensor(argument: Any) -> bool:
-    if isinstance(argument, dict):
-        argument = [*argument.values()]
-    if isinstance(argument, list | tuple):
-        return any(map(_holds_tensor, argument))
-    return isinstance(argument, Tensor)
+def parts(value: Any) -> Iterator[Any]:
+    """Yield what lists, tuples and dictionaries contain, at any depth, or *value* itself."""
+    if isinstance(value, dict):
+        value = [*value.values()]
+    if isinstance(value, list | tuple):
+        for one in value:
+            yield from parts(one)
+    else:
+        yield value
 
 
 def _counts(found: Any) -> dict[str, int]:

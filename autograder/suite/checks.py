@@ -115,10 +115,10 @@ class WrongAnswer(AssertionError):  # noqa: N818  # an outcome of a check, not a
     *public* is the sentence for a check with hidden inputs: it contains neither inputs, nor
     expected values, nor anything that the student's code answered. Other checks show *message*.
     *public_suite_grid* makes tables of wrong values for the public suite, and *grid* also for other
-    checks whose inputs are not hidden. *of_two* is true if two results of the code differ.
+    checks whose inputs are not hidden. *compares_own* is true if two results of the code differ.
     """
 
-    of_two = False
+    compares_own = False
     public_suite_grid: Callable[[], Grid | None] | None = None
     grid: Callable[[], Grid | None] | None = None
 

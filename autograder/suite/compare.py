@@ -6,7 +6,7 @@ have only an absolute error, because the last printed place is equally wide for 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -17,9 +17,10 @@ from torch import Tensor
 
 from autograder.results import Status
 from autograder.sandbox.protocol import OpaqueValue
+from autograder.suite.answer_values import parts
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.noise import NOISE, PRINTED_NOISE, note_margin
-from autograder.suite.own_results import is_own, plain
+from autograder.suite.own_results import is_own, unmark
 from autograder.suite.wrong_entries import (
     entries_grid,
     first_wrong_part,
@@ -39,6 +40,7 @@ FLOAT_NOISE = 20 * PRINTED_NOISE  # in addition to half a unit of a printed plac
 PROBE_ATOL = 1e-4
 PROBE_RTOL = 1e-4
 INFINITIES = {"inf", "-inf"}
+LAW_WITH_NAN = "A result that this check uses contains NaN."
 SHOWN_DECIMALS = 4  # of a number in a message, unless the document prints more
 
 CONTAINERS: Final = {  # the name of each expected type, and the types that are accepted
@@ -61,28 +63,27 @@ def agrees(actual: object, expected: object, what: str = "The result", other: st
     such results.
     """
     try:
-        _agrees(plain(actual), plain(expected), what)
+        _agrees(unmark(actual), unmark(expected), what)
     except WrongAnswer as wrong:
         if wrong.public_suite_grid is None and isinstance(expected, dict | list | tuple):
             wrong.public_suite_grid = partial(entries_grid, actual, expected, alike)
-        if (other or is_own(expected)) and not wrong.of_two:
+        if (other or is_own(expected)) and not wrong.compares_own:
             name = other or f"the result that {it(what)} must equal"
-            _tell_of_two(wrong, plain(actual), plain(expected), what, name)
+            _call_neither_wrong(wrong, unmark(actual), unmark(expected), what, name)
         raise
 
 
-def _tell_of_two(wrong: WrongAnswer, actual: Any, other: Any, what: str, name: str) -> None:
+def _call_neither_wrong(wrong: WrongAnswer, actual: Any, other: Any, what: str, name: str) -> None:
     """Put *wrong* in words about two results of the student's code, if it speaks of such."""
     if wrong.status is Status.NOT_FINITE or isinstance(actual, Tensor) != isinstance(other, Tensor):
         return
-    wrong.of_two = True
+    wrong.compares_own = True
     wrong.public = wrong.message = f"{says(what, 'differs')} from {name}."
     same_form = getattr(actual, "shape", ()) == getattr(other, "shape", ())
     if getattr(actual, "ndim", 0) and same_form and actual.dtype == other.dtype:
-        answer, wanted = (one.int() if one.dtype is torch.bool else one for one in (actual, other))
-        differs = _wrong_entries(answer.detach(), wanted.detach(), _bound(wanted.detach()))
-        count = _count(answer.detach(), wanted.detach(), differs, SHOWN_DECIMALS)
-        wrong.message = f"{wrong.public[:-1]}{count}."
+        answer, wanted = map(_numbers, (actual, other))
+        differs = _wrong_entries(answer, wanted, _bound(wanted))
+        wrong.message = f"{wrong.public[:-1]}{_count(answer, wanted, differs, SHOWN_DECIMALS)}."
     elif not is_long(actual, other):
         verb = "is" if it(what) == "it" else "are"
         wrong.message = f"{what} {verb} {_form(actual)}; {name} {verb} {_form(other)}."
@@ -125,17 +126,9 @@ def _entry_agrees(actual: object, expected: object, name: str, what: str) -> Non
     try:
         agrees(actual, expected, f"Entry {name} of {what[:1].lower()}{what[1:]}")
     except WrongAnswer as wrong:
-        if not _holds_tensor(expected):
+        if not any(isinstance(one, Tensor | np.ndarray) for one in parts(expected)):
             wrong.public = f"{says(what, 'has')} a wrong entry."
         raise
-
-
-def _holds_tensor(value: object) -> bool:
-    if isinstance(value, dict):
-        return any(map(_holds_tensor, value.values()))
-    if isinstance(value, list | tuple):
-        return any(map(_holds_tensor, value))
-    return isinstance(value, Tensor | np.ndarray)
 
 
 def _has_entries(actual: object, expected: Any, what: str) -> None:
@@ -181,8 +174,7 @@ def _agrees_with_tensor(actual: object, expected: Tensor, what: str) -> None:
     if torch.equal(answer, wanted):  # excludes NaN, and accepts expected infinities
         return
     finite_like(answer, wanted, what)
-    if wanted.dtype is torch.bool:  # torch can't subtract booleans
-        answer, wanted = answer.int(), wanted.int()
+    answer, wanted = map(_numbers, (answer, wanted))
     _close(answer, wanted, _bound(wanted), what)
 
 
@@ -194,10 +186,13 @@ def alike(left: object, right: object) -> bool:
         except WrongAnswer:
             return False
         return True
-    answer, wanted = (
-        one.int() if one.dtype is torch.bool else one.detach() for one in (left, right)
-    )
+    answer, wanted = map(_numbers, (left, right))
     return not bool(_wrong_entries(answer, wanted, _bound(wanted)).any())
+
+
+def _numbers(values: Tensor) -> Tensor:
+    """Return *values* without a graph, and booleans as numbers: torch can't subtract booleans."""
+    return values.int() if values.dtype is torch.bool else values.detach()
 
 
 def _bound(wanted: Tensor) -> Tensor:
@@ -327,6 +322,14 @@ def finite_like(
         error = WrongAnswer(Status.NOT_FINITE, f"{text}.", message=sentence)
         error.public_suite_grid = partial(first_wrong_part, answer, expected, wrong, places, tokens)
         raise error
+
+
+def explain_nan(wrong: WrongAnswer, answers: Iterable[Any]) -> WrongAnswer:
+    """Return *wrong*, or that there is NaN in *answers*: a law that fails on it shows no more."""
+    is_law = wrong.status is Status.WRONG_VALUE and not (wrong.public_suite_grid or wrong.grid)
+    tensors = (one for answer in answers for one in parts(answer) if isinstance(one, Tensor))
+    has_nan = is_law and any(bool(one.isnan().any()) for one in tensors)
+    return WrongAnswer(wrong.status, LAW_WITH_NAN) if has_nan else wrong
 
 
 def _close(

@@ -36,7 +36,7 @@ from autograder.suite.answer_values import (
     read_tensors,
 )
 from autograder.suite.checks import Notice, WrongAnswer
-from autograder.suite.own_results import marked, plain
+from autograder.suite.own_results import mark, unmark
 
 YOUR_MODULE = "Your module"  # the subject of sentences without a name
 # How the worker's texts begin if a result has no gradients.
@@ -142,7 +142,7 @@ class Student:
         self._answers: list[tuple[str, Any]] = []
         self._marked: list[Any] = []  # the answers as the check gets them
         self._parts: dict[Hashable, PartPath] = {}  # of answers, which `_marked` keeps alive
-        self._mark = marked if marks else lambda value: value
+        self._mark = mark if marks else lambda value: value
         self._channel = channel
         self._seed: int | None = seed
 
@@ -465,7 +465,7 @@ def _entries(cotangent: Cotangent) -> Any:
 def encode_argument(thing: Any) -> Value:
     """Encode *thing* as an argument of a request."""
     if isinstance(thing, Tensor):
-        return encode_tensor(plain(thing).detach(), SEND_BYTES)
+        return encode_tensor(unmark(thing).detach(), SEND_BYTES)
     return _RequestEncoder(_no_module, SEND_BYTES).encode(thing)
 
 
@@ -478,7 +478,7 @@ class _RequestEncoder(Encoder):
         if array := encode_array(thing, self._remaining_bytes):
             self._remaining_bytes -= len(array.tensor.data)
             return array
-        return super().encode(plain(thing), depth)
+        return super().encode(unmark(thing), depth)
 
 
 def _no_module(module: object) -> int:

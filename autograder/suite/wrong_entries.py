@@ -22,20 +22,10 @@ MAX_ENTRIES: Final = 20  # of a collection that is formatted
 MAX_NAMED: Final = 3  # entries that are missing or surplus
 UNITS: Final = {str: "character", bytes: "byte"}
 PLURALS = {"has": "have", "is": "are", "differs": "differ", "contains": "contain", "lacks": "lack"}
-SINGULAR = {
-    "afterwards",
-    "axis",
-    "bias",
-    "subtracts",
-}  # words that end in s, but do not mean several
-LEADING = (
-    "After ",
-    "At ",
-    "For ",
-    "In ",
-    "With ",
-    "Without ",
-)  # of phrases before the name of a value
+# Words that end in s, but do not mean several.
+SINGULAR = {"afterwards", "axis", "bias", "subtracts"}
+# The beginnings of phrases before the name of a value.
+LEADING = ("After ", "At ", "For ", "In ", "With ", "Without ")
 
 
 def shown(value: object) -> str:

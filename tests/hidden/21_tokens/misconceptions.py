@@ -20,6 +20,27 @@ START = {
 }
 
 
+def steps_over_a_pair(name: str, where: str, explanation: str, question: str) -> Misconception:
+    """Return the misconception *name* of `count_pairs`, which skips a pair if *where* holds."""
+    return Misconception(
+        id=name,
+        exercise="count_pairs",
+        code=f"""
+            def count_pairs(pieces, counts):
+                found = {{}}
+                for piece, often in zip(pieces, counts):
+                    i = 0
+                    while i + 1 < len(piece):
+                        pair = tuple(piece[i : i + 2])
+                        found[pair] = found.get(pair, 0) + often
+                        i += 2 if {where} else 1
+                return found
+            """,
+        explanation=explanation,
+        question=question,
+    )
+
+
 def by_a_library(exercise: str, call: str) -> Misconception:
     """Return the misconception that a library does the work of *exercise*, with right results."""
     start = START[exercise]
@@ -197,42 +218,17 @@ MISCONCEPTIONS = (
         explanation="The last id of a piece and the first of the next one are counted as a pair.",
         question="Which id comes before the first one of a piece?",
     ),
-    Misconception(
-        id="counts_a_run_without_overlap",
-        exercise="count_pairs",
-        code="""
-            def count_pairs(pieces, counts):
-                found = {}
-                for piece, often in zip(pieces, counts):
-                    i = 0
-                    while i + 1 < len(piece):
-                        pair = tuple(piece[i : i + 2])
-                        found[pair] = found.get(pair, 0) + often
-                        i += 2 if pair == tuple(piece[i + 1 : i + 3]) else 1
-                return found
-            """,
-        explanation=(
-            "In a run of equal ids, every second pair is left out, but pairs that overlap count, "
-            "too."
-        ),
-        question="How many pairs does a list of three equal ids have?",
+    steps_over_a_pair(
+        "counts_a_run_without_overlap",
+        "pair == tuple(piece[i + 1 : i + 3])",
+        "In a run of equal ids, every second pair is left out, but pairs that overlap count, too.",
+        "How many pairs does a list of three equal ids have?",
     ),
-    Misconception(
-        id="skips_the_pair_after_two_equal_ids",
-        exercise="count_pairs",
-        code="""
-            def count_pairs(pieces, counts):
-                found = {}
-                for piece, often in zip(pieces, counts):
-                    i = 0
-                    while i + 1 < len(piece):
-                        pair = tuple(piece[i : i + 2])
-                        found[pair] = found.get(pair, 0) + often
-                        i += 2 if pair[0] == pair[1] else 1
-                return found
-            """,
-        explanation="After a pair of equal ids, the next pair is left out.",
-        question="Which pairs does the list [1, 1, 2] have?",
+    steps_over_a_pair(
+        "skips_the_pair_after_two_equal_ids",
+        "pair[0] == pair[1]",
+        "After a pair of equal ids, the next pair is left out.",
+        "Which pairs does the list [1, 1, 2] have?",
     ),
     Misconception(
         id="pairs_without_order",

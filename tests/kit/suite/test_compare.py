@@ -11,18 +11,21 @@ from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.compare import (
     FLOAT_NOISE,
+    LAW_WITH_NAN,
     agrees,
     alike,
+    explain_nan,
     matches_printed,
     number,
     number_agrees,
     tensor,
     tensor_like,
 )
-from autograder.suite.own_results import marked
+from autograder.suite.own_results import mark
 
 NAN, INF = torch.nan, torch.inf
 HALF_A_UNIT = 0.5e-4 + FLOAT_NOISE  # of the fourth decimal
+NO_EFFECT = "A change of a token has no clear effect."
 EXPECTED = torch.tensor([[0.1234, 5.0], [7.0, -3.0]])
 
 
@@ -114,7 +117,7 @@ def test_a_law_names_the_result_with_which_it_compares():
 
 def test_tensors_that_the_student_computed_are_known_as_such():
     """A tensor that a check computes from results of the student is not called expected."""
-    sums = marked(EXPECTED).sum(dim=0) * 2
+    sums = mark(EXPECTED).sum(dim=0) * 2
     form = "The result is float32 of shape (3,); the result that it must equal is float32 of"
     for actual, text in (
         (torch.zeros(2), "The result differs from the result that it must equal in 2 of 2 entries"),
@@ -137,7 +140,7 @@ def test_tensors_that_the_student_computed_are_known_as_such():
 def test_a_result_of_the_student_that_is_compared_with_a_right_one_is_called_wrong():
     """Only what is expected decides the words."""
     with pytest.raises(WrongAnswer, match="differs from the expected values"):
-        agrees(marked(EXPECTED) + 1, EXPECTED)
+        agrees(mark(EXPECTED) + 1, EXPECTED)
 
 
 def test_the_message_says_where_the_wrong_entries_are():
@@ -545,3 +548,22 @@ def test_a_hidden_check_shows_no_entry_of_an_answer():
         agrees({"secret 123": 1}, {"seen": 5})
 
     assert caught.value.public == "The result has the wrong entries."
+
+
+@pytest.mark.parametrize("answers", [[EXPECTED, {"x": (NAN * EXPECTED,)}], [torch.tensor(NAN)]])
+def test_a_law_says_of_nan_only_that_it_is_there(answers: list[object]):
+    """With NaN, no comparison holds, so the sentence of a law might be false."""
+    assert explain_nan(WrongAnswer(Status.WRONG_VALUE, NO_EFFECT), answers).public == LAW_WITH_NAN
+
+
+def test_other_sentences_stay_next_to_nan():
+    """A comparison with tables, and an answer without NaN, keep their sentences."""
+    compared = WrongAnswer(Status.WRONG_VALUE, NO_EFFECT)
+    compared.public_suite_grid = lambda: None
+
+    assert explain_nan(compared, [NAN * EXPECTED]) is compared
+    assert explain_nan(WrongAnswer(Status.WRONG_VALUE, NO_EFFECT), [EXPECTED]).public == NO_EFFECT
+    assert (
+        explain_nan(WrongAnswer(Status.WRONG_SHAPE, NO_EFFECT), [NAN * EXPECTED]).public
+        == NO_EFFECT
+    )
