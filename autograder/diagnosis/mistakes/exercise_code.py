@@ -1,10 +1,11 @@
 """Contains the code of an exercise as a syntax tree, and applies, compiles and undoes rewrites."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from difflib import SequenceMatcher
-from functools import partial
 from types import CodeType
 from typing import Any
 
@@ -41,9 +42,8 @@ class ExerciseCode:
     @contextmanager
     def applied(self, rewrites: Sequence[Rewrite]) -> Iterator[None]:
         """Apply the edits of *rewrites*, the innermost first; undo them at the end."""
-        edits = sorted(
-            (edit for one in rewrites for edit in one.edits), key=lambda edit: -edit.site.depth
-        )
+        edits = [edit for one in rewrites for edit in one.edits]
+        edits.sort(key=lambda edit: (-edit.site.depth, edit.inserts))
         done = []
         try:
             for edit in edits:
@@ -111,7 +111,7 @@ def _edits_at(site: Site, new: Any) -> Iterator[Edit]:
     if _same_around(site.node, new):
         yield from _edits(site.node, new, site.depth + 1)
     else:
-        yield Edit(site, lambda _old: new)
+        yield _instead([site], new)
 
 
 def _same_around(old: Any, new: Any) -> bool:
@@ -150,19 +150,55 @@ def _edits_of_list(mine: list[Any], theirs: list[Any], depth: int) -> Iterator[E
         elif start == end:
             yield _insertion(mine, start, theirs[new:new_end], depth)
         else:
-            yield Edit(Site(mine, start, depth), partial(_instead, theirs[new:new_end]))
-            yield from (leave_out(Site(mine, index, depth)) for index in range(start + 1, end))
+            old = [Site(mine, index, depth) for index in range(start, end)]
+            yield _instead(old, block(theirs[new:new_end]))
+            yield from map(leave_out, old[1:])
+
+
+def _instead(old: Sequence[Site], new: ast.AST) -> Edit:
+    """Return the edit that puts *new* in the place of the first of *old*.
+
+    The parts of *old* that *new* contains, too, are those which other edits have made by then.
+    """
+    places, parts = _by_text(old), _by_text([Site([new], 0, 0)])
+    kept = {
+        id(part.node): place
+        for text, some in parts.items()
+        if len(some) == len(places[text])
+        for part, place in zip(some, places[text], strict=True)
+    }
+    return Edit(old[0], lambda _old: _keeping(kept, new))
+
+
+def _by_text(sites: Sequence[Site]) -> Mapping[str, list[Site]]:
+    """Return the expressions and statements at and below *sites*, by what they say."""
+    found = defaultdict[str, list[Site]](list)
+    for site in sites:
+        for one in (site, *_sites(site.node, site.depth + 1)):
+            if isinstance(one.node, ast.expr | ast.stmt):
+                found[ast.dump(one.node)].append(one)
+    return found
+
+
+def _keeping(kept: Mapping[int, Site], node: Any) -> Any:
+    """Return a copy of *node* in which the nodes *kept* are those that are at their places now."""
+    if id(node) in kept:
+        return kept[id(node)].node
+    if isinstance(node, list):
+        return [_keeping(kept, one) for one in node]
+    if not isinstance(node, ast.AST):
+        return node
+    made = copy(node)
+    for key, value in ast.iter_fields(node):
+        setattr(made, key, _keeping(kept, value))
+    return made
 
 
 def _insertion(holder: list[Any], place: int, new: list[Any], depth: int) -> Edit:
     """Return the edit that runs the statements *new* before *place*, or at the end."""
     if place < len(holder):
-        return Edit(Site(holder, place, depth), lambda old: block([*new, old]))
-    return Edit(Site(holder, place - 1, depth), lambda old: block([old, *new]))
-
-
-def _instead(new: list[Any], _old: Any) -> ast.stmt:
-    return block(new)
+        return Edit(Site(holder, place, depth), lambda old: block([*new, old]), inserts=True)
+    return Edit(Site(holder, place - 1, depth), lambda old: block([old, *new]), inserts=True)
 
 
 def _scopes(module: ast.Module) -> Iterator[Scope]:

@@ -38,17 +38,21 @@ class Site(NamedTuple):
         else:
             setattr(self.holder, self.key, new)
 
-    @property
-    def place(self) -> tuple[int, Any]:
-        """The key that edits of the same place share."""
-        return id(self.holder), self.key
-
 
 class Edit(NamedTuple):
-    """A new node for a place, made from the one that is there."""
+    """A new node for a place, made from the one that is there.
+
+    An edit that *inserts* keeps this node, which another edit may replace.
+    """
 
     site: Site
     make: Make
+    inserts: bool = False
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """The key that edits share if they can't be combined."""
+        return id(self.site.holder), self.site.key, self.inserts
 
 
 class Rewrite(NamedTuple):
@@ -91,9 +95,9 @@ class Rewrite(NamedTuple):
         return tuple(sorted({one for edit in self.edits for one in _steps(edit)}))
 
     @property
-    def places(self) -> frozenset[tuple[int, Any]]:
+    def places(self) -> frozenset[tuple[Any, ...]]:
         """The places that it changes."""
-        return frozenset(edit.site.place for edit in self.edits)
+        return frozenset(edit.place for edit in self.edits)
 
 
 def _steps(edit: Edit) -> frozenset[str]:
@@ -149,7 +153,7 @@ def restate(site: Site, template: str, **parts: Any) -> Edit:
 
 def before(site: Site, text: str) -> Edit:
     """Run *text* before the statement at *site*."""
-    return Edit(site, lambda old: block([*ast.parse(text).body, old]))
+    return Edit(site, lambda old: block([*ast.parse(text).body, old]), inserts=True)
 
 
 def block(statements: Sequence[ast.stmt]) -> ast.stmt:
@@ -224,6 +228,14 @@ def option(call: ast.Call, name: str, position: int) -> ast.expr | None:
     if isinstance(call.func, ast.Attribute) and not is_module(call.func.value):
         position -= 1
     return call.args[position] if 0 <= position < len(call.args) else None
+
+
+def attributes_of(owner: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the attributes that the class sets, and what it sets them to."""
+    for node in ast.walk(owner):
+        match node:
+            case ast.Assign([ast.Attribute(ast.Name("self"), name)], value):
+                yield name, value
 
 
 def number_of(node: ast.expr | None) -> float | None:

@@ -63,3 +63,36 @@ def test_code_with_another_helper_has_no_edits():
     )
 
     assert code.edits_for(wrong) == ()
+
+
+@pytest.mark.parametrize(
+    ("right", "one", "other", "both"),
+    [
+        ("-x.mean()", "x.mean()", "-x.sum()", "x.sum()"),
+        ("x.mean()", "-x.mean()", "x.sum()", "-x.sum()"),
+        ("f(x + n)", "[f(x + n) for n in x]", "f(x - n)", "[f(x - n) for n in x]"),
+    ],
+)
+def test_a_change_around_another_one_keeps_it(right: str, one: str, other: str, both: str):
+    """A mistake in an expression stays in it when the second mistake moves or wraps it."""
+    code, outer, inner, wanted = (
+        ExerciseCode(f"def wanted(x, n):\n    return {text}", "wanted", ["wanted"])
+        for text in (right, one, other, both)
+    )
+    rewrites = [Rewrite("wrong", {}, code.edits_for(wrong)) for wrong in (outer, inner)]
+
+    assert code.text(rewrites) == code.text(rewrites[::-1]) == wanted.text([])
+    assert code.text([]).endswith(f"return {right}")
+
+
+def test_a_statement_can_be_added_next_to_one_that_changes():
+    """An added statement keeps the one next to it, which another mistake may replace."""
+    code, longer, other = (
+        ExerciseCode(f"def wanted(x):\n    {body}", "wanted", ["wanted"])
+        for body in ("return x", "x = x + 1; return x", "return 2 * x")
+    )
+    one, two = (Rewrite("wrong", {}, code.edits_for(wrong)) for wrong in (longer, other))
+
+    assert one.places.isdisjoint(two.places)
+    assert plain(code.text([one, two])) == plain(code.text([two, one]))
+    assert plain(code.text([one, two])) == "def wanted(x):\n    x = x + 1\n    return 2 * x"
