@@ -50,7 +50,7 @@ from autograder.suite.noise import Agreement
 from autograder.suite.student_proxy import RemoteModule
 
 Record = Callable[[pytest.Item], SolvedCheck]  # runs a check on the solution, once
-Wrong = tuple[tuple[str, Key], ...]  # other exercises, and the mistakes that they have
+Wrong = tuple[tuple[str, str], ...]  # other exercises, and definitions with their mistakes
 MAX_WRONG = 16  # programs with other wrong exercises that are kept, for classmates alike
 
 
@@ -92,7 +92,7 @@ class LiveSource:
         require_known(words)
         self._mistakes = mistakes_of(stage, words, self.misconceptions)
         self._programs: dict[tuple[str, Wrong], Programs] = {}
-        self._named_in: tuple[Sequence[bytes], dict[str, Key]] = (), {}  # of the last submission
+        self._named_in: tuple[Sequence[bytes], dict[str, str]] = (), {}  # of the last submission
         self._contracts: dict[str, Contract] = {}
         self._record = record or self._run_solution
         self._solved_checks: dict[str, SolvedCheck] = {}
@@ -102,10 +102,11 @@ class LiveSource:
         if (exercise, wrong) not in self._programs:
             base = self._solution
             if wrong:
-                texts = [self.programs(name).definition(key) for name, key in wrong]
-                text = "\n\n\n".join([base.text, *texts])
+                calling = self._mistakes.in_calling(exercise).code.text([])
+                text = "\n\n\n".join([base.text, *(one for _, one in wrong), calling])
                 base = base.replacing(compile(text, base.file, "exec"), lambda: text)
-            self._programs[exercise, wrong] = Programs(self._mistakes, exercise, base)
+            made = Programs(self._mistakes, exercise, base, calling=bool(wrong))
+            self._programs[exercise, wrong] = made
             for old in [one for one in self._programs if one[1]][:-MAX_WRONG]:
                 del self._programs[old]
         return self._programs[exercise, wrong]
@@ -119,13 +120,17 @@ class LiveSource:
         if self._named_in[0] != cells:
             self._named_in = cells, {}
         known = self._named_in[1]
-        wrong = tuple((one, key) for one, key in known.items() if one != exercise)
+        wrong = tuple((one, text) for one, text in known.items() if one != exercise)
         for neighbours in dict.fromkeys((wrong, ())):
             evidence = LiveEvidence(self, submission, neighbours)
             ranking = Ranking(evidence, Consent.of(submission, self.contract))
             if neighbours and ranking.is_complete(ranking.candidate(())):
                 evidence.alone = self.programs(exercise)  # the neighbours hide what else is wrong
-            found = ranking.by_one() if neighbours else ranking.explanation(complete=complete)
+            found = (
+                ranking.by_one().in_brief()
+                if neighbours
+                else ranking.explanation(complete=complete)
+            )
             if evidence.alone and found.is_open:
                 found = Explanation({})
             self.tried.update(evidence.tried(one) for one in ranking.checked.values() if one.key)
@@ -136,7 +141,7 @@ class LiveSource:
         candidates = map(ranking.candidate, filter(own.issuperset, named))
         keys = (one.key for one in candidates if ranking.is_complete(one))
         if key := next(keys, ()):
-            known[exercise] = key
+            known[exercise] = evidence.programs.definition(key)
         if self.lists_refusals:
             self.tried.update(self._refused(evidence, ranking))
         return found

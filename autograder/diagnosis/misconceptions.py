@@ -66,6 +66,14 @@ class Misconception(msgspec.Struct, frozen=True, kw_only=True):
         self._parse(text)
         return "".join([*lines[:start], text, *lines[end:]])
 
+    def fits(self, solution: str) -> bool:
+        """Whether *solution* can have this mistake."""
+        try:
+            self.module(solution)
+        except CourseError:
+            return False
+        return True
+
     def steps(self, solution: str) -> tuple[str, ...]:
         """The operations in the statements that it changes (see ``student_code``)."""
         right, wrong = (
@@ -154,17 +162,9 @@ def known_in(stage: Stage) -> tuple[Misconception, ...]:
         for one in stage.exercises
         if one.copied_from
         for item in read(hidden / one.copied_from / stage.misconceptions.name)
-        if item.exercise == one.name and item.id not in ids and _fits(item, text)
+        if item.exercise == one.name and item.id not in ids and item.fits(text)
     ]
     return (*own, *copied)
-
-
-def _fits(item: Misconception, solution: str) -> bool:
-    try:
-        item.module(solution)
-    except CourseError:
-        return False
-    return True
 
 
 def read_operators(stage: Stage) -> dict[str, tuple[str, str] | None]:

@@ -70,12 +70,21 @@ class Programs:
 
     A mistake may also be in an exercise that it uses, as in code that does not call that exercise
     but contains its steps. The rewrites have the first numbers, those of the exercise itself before
-    the others, and the misconceptions that authors wrote have the next.
+    the others, and the misconceptions that authors wrote have the next. If they are *calling*, the
+    exercise has the code that calls most others, as it also is in *solution*.
     """
 
-    def __init__(self, mistakes: StageMistakes, exercise: str, solution: LocalChannel) -> None:
-        within = mistakes.within(exercise)
+    def __init__(
+        self,
+        mistakes: StageMistakes,
+        exercise: str,
+        solution: LocalChannel,
+        *,
+        calling: bool = False,
+    ) -> None:
+        within = mistakes.within(exercise, calling=calling)
         self._text = mistakes.text
+        self._own_text = within[0].text if calling else mistakes.text
         self._known = mistakes
         self._exercise = within[0].code
         self._solution = solution
@@ -110,7 +119,7 @@ class Programs:
             found, home = self.rewrites[number], self._homes[number]
             made = Mistake.of_kind(found.key, found.words, found.wording, found.group, home)
         if home != self.exercise:  # only there are the steps a condition
-            made = made._replace(steps=item.steps(self._text) if item else found.steps)
+            made = made._replace(steps=item.steps(self._text_of(item)) if item else found.steps)
         self._mistakes[number] = made
         return made
 
@@ -219,7 +228,8 @@ class Programs:
             return self.rewrites[number]
         if number not in self._edited:
             item = self._written[number - len(self.rewrites)]
-            wrong = ExerciseCode(item.module(self._text), item.exercise, self._known.names)
+            module = item.module(self._text_of(item))
+            wrong = ExerciseCode(module, item.exercise, self._known.names)
             self._edited[number] = Rewrite(item.id, {}, self._exercise.edits_for(wrong))
         return self._edited[number]
 
@@ -252,7 +262,8 @@ class Programs:
 
     def _make(self, key: Key) -> LocalChannel | None:
         if len(key) == 1 and (item := self.written_by(key)):
-            return self._calling(item.exercise, channel_of(item, self._text, self._solution))
+            made = channel_of(item, self._text_of(item), self._solution)
+            return self._calling(item.exercise, made)
         is_pair = len(key) > 1  # only the mistakes of the exercise itself are
         rewrites = [*map(self._rewrite, key)]
         changed = self._exercise if is_pair else self._codes[key[0]]
@@ -264,6 +275,10 @@ class Programs:
         except Exception as error:  # noqa: BLE001  # a rewrite that can't be imported is not a mistake
             require_memory(error)
             return None
+
+    def _text_of(self, item: Misconception) -> str:
+        """Return the module of which *item* changes a definition."""
+        return self._own_text if item.exercise == self.exercise else self._text
 
     def _calling(self, changed: str, channel: LocalChannel) -> LocalChannel:
         """Return *channel*, whose exercise *changed* is wrong, with this exercise that calls it."""

@@ -49,6 +49,7 @@ class StageMistakes:
         self._words = words
         self._bank = bank
         self._known: dict[str, ExerciseMistakes] = {}
+        self._calls: dict[str, ExerciseMistakes] = {}
 
     def of(self, exercise: str) -> ExerciseMistakes:
         """Return the mistakes in *exercise*, which are found once."""
@@ -61,10 +62,23 @@ class StageMistakes:
             self._known[exercise] = known
         return self._known[exercise]
 
-    def within(self, exercise: str) -> list[ExerciseMistakes]:
+    def in_calling(self, exercise: str) -> ExerciseMistakes:
+        """Return the mistakes in that version of *exercise* which calls most others."""
+        known = self.of(exercise)
+        if known.calling is known.code:
+            return known
+        if exercise not in self._calls:
+            rewrites = tuple(rewrites_of(known.calling, self._words))
+            written = tuple(one for one in known.written if one.swaps and one.fits(known.text))
+            found = known._replace(code=known.calling, rewrites=rewrites, written=written)
+            self._calls[exercise] = found
+        return self._calls[exercise]
+
+    def within(self, exercise: str, *, calling: bool = False) -> list[ExerciseMistakes]:
         """List the mistakes in *exercise*, then those in the exercises that it can call.
 
-        The parts of a class that it uses do not count: code that writes out a class calls these.
+        With *calling*, the code of *exercise* is that version of it which calls most others. The
+        parts of a class that it uses do not count: code that writes out a class calls these.
         """
         found = [exercise]
         for name in found:  # the loop extends the list
@@ -72,7 +86,8 @@ class StageMistakes:
                 every = (*self.of(name).calling.used, *self._given(name))
                 used = (one for one in dict.fromkeys(every) if one not in found)
                 found += [one for one in used if len(self.of(one).rewrites) <= MAX_WITHIN]
-        return [self.of(name) for name in found]
+        own = self.in_calling(exercise) if calling else self.of(exercise)
+        return [own, *map(self.of, found[1:])]
 
     def _given(self, exercise: str) -> Iterator[str]:
         """Yield the earlier exercises of which *exercise* gets a module, as its docstring says."""

@@ -95,7 +95,7 @@ def test_programs_add_their_mistake_to_that_of_another_exercise(grader: Grader):
     """All programs of an exercise contain the mistake that another exercise is known to have."""
     known = grader.source.programs("attend")
     key = next(one for one in known.keys if known.mistake(one[0]).id == "scale_missing")
-    programs = grader.source.programs("Causal", (("attend", key),))
+    programs = grader.source.programs("Causal", (("attend", known.definition(key)),))
 
     for one in ((), programs.own_keys[0]):
         result = Student(programs.channel(one)).call("attend", QUERIES, KEYS, VALUES)
