@@ -22,8 +22,9 @@ from autograder.diagnosis.source_words import more, words_of
 from autograder.suite.noise import APART, Agreement
 
 MAX_PAIRS = 300  # tried for one submission, a third of them in each order
-MAX_WIDE = 5  # failed checks in which a mistake may have an effect
+MAX_WIDE = 8  # failed checks in which a mistake may have an effect
 NEARLY, LEAST = 0.75, 3  # share and number of wrong answers that make two mistakes certain enough
+PLAIN = {int, float, list, tuple}
 MAX_NUMBERS = 1000  # of an answer, which show how two changes add up
 
 
@@ -65,7 +66,10 @@ class PairSearch:
         self._screens = ranking.wrong[:MAX_SCREENS]
 
     def find(self) -> list[Candidate]:
-        """Return the pairs of mistakes that explain every wrong answer, else nearly every one."""
+        """Return the pairs of mistakes that explain every wrong answer, else nearly every one.
+
+        Of a few plain values, some agree with many pairs.
+        """
         telling = [check for check in self._ranking.wrong if self._tells(check)]
         telling.sort(key=self._asks_gradients)  # which take as long as all other requests
         if not telling:
@@ -81,7 +85,8 @@ class PairSearch:
             if all(self._shows(key, check) for check in others)
         ]
         complete = [one for one in found if self._ranking.is_complete(one)]
-        return complete or self._nearly_complete(found)
+        by_numbers = any(check.tells for check in telling)
+        return complete or (self._nearly_complete(found) if by_numbers else [])
 
     def _asks_gradients(self, check: FailedCheck) -> bool:
         return any(verb == "gradients" for verb, _ in self._evidence.seen(check).answers)
@@ -98,10 +103,14 @@ class PairSearch:
 
     @cached_property
     def _plain(self) -> set[str]:
-        """The different last answers of the failed checks that are numbers, lists or tuples."""
-        found = [self._evidence.seen(check).answers for check in self._ranking.wrong]
-        last = (answers[-1][1] for answers in found if answers)
-        return {repr(one) for one in last if type(one) in {int, float, list, tuple}}
+        """The different wrong answers of the failed checks that are numbers, lists or tuples."""
+        pairs = [
+            pair
+            for check in self._ranking.wrong
+            for pair in zip(self._evidence.seen(check).answers, self._right(check), strict=False)
+        ]
+        shown = ((repr(one), repr(right)) for (_, one), right in pairs if type(one) in PLAIN)
+        return {one for one, right in shown if one != right}
 
     def _shows(self, pair: Key, check: FailedCheck) -> bool:
         shown = self._evidence.shows(pair, check)
@@ -148,8 +157,10 @@ class PairSearch:
         pairs = sorted(combinations(ranks, 2), key=_rank_of)
         likely = ((one, other) for (one, _), (other, _) in pairs)
         nearly = nearest(halves, [one.change for one in halves], change)
-        orders = (nearly, self._nearest_source(halves), likely) if len(halves) > 1 else ()
-        yield from in_turn(*(self._able(order, alone) for order in orders))
+        by_source = self._able(self._nearest_source(halves), alone)
+        wrong = frozenset(check.name for check in self._screens if not self._is_right(check))
+        others = (self._able(order, alone, wrong) for order in (nearly, likely))
+        yield from in_turn(by_source, *others)
 
     def _nearest_source(self, halves: Sequence[Half]) -> Iterator[tuple[Half, Half]]:
         """Yield the pairs, first those whose changes of the source add up to nearly the code's."""
@@ -165,10 +176,12 @@ class PairSearch:
         return nearest(halves, changes, change)
 
     def _able(
-        self, order: Iterable[tuple[Half, Half]], alone: frozenset[int]
+        self,
+        order: Iterable[tuple[Half, Half]],
+        alone: frozenset[int],
+        wrong: frozenset[str] = frozenset(),
     ) -> Iterator[list[Key]]:
-        """Yield those pairs that may explain every wrong answer."""
-        wrong = frozenset(check.name for check in self._screens if not self._is_right(check))
+        """Yield those pairs that may explain every wrong answer, with a change in those *wrong*."""
         for one, other in order:
             numbers = {*one.numbers, *other.numbers}
             if (alone and alone.isdisjoint(numbers)) or not one.changed | other.changed >= wrong:
@@ -199,6 +212,8 @@ def nearest(
     halves: Sequence[Half], changes: Sequence[Tensor], change: Tensor
 ) -> Iterator[tuple[Half, Half]]:
     """Yield the pairs of *halves*, first those whose *changes* add up to nearly *change*."""
+    if not halves:
+        return
     left = torch.stack([one if len(one) == len(change) else change * 0 for one in changes])
     inner = left @ left.T
     alone = inner.diagonal() - 2 * left @ change

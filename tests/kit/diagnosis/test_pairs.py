@@ -72,3 +72,9 @@ def test_pairs_of_likely_kinds_come_first(grader: Grader):
     )
 
     assert likely < unlikely
+
+
+def test_fewer_than_two_mistakes_are_no_pair():
+    """If the source admits no mistake, or only one, there is nothing to combine."""
+    for halves in ([], [SCALED]):
+        assert [*nearest(halves, [one.change for one in halves], SCALED.change)] == []
