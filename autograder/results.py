@@ -101,7 +101,8 @@ class Status(StrEnum):
 
 SEVERAL = " / "  # between the ids of mistakes with the same effect
 TOGETHER = " + "  # between the ids of two mistakes with a joint effect
-FIRST, SECOND = "There are two mistakes. First: ", " Second: "  # before the explanations
+FIRST: Final = "Two mistakes together give these results. First: "  # before an explanation
+SECOND: Final = " Second: "  # before that of the other mistake
 
 WRITTEN_OUT: Final = " (The steps of "  # begins the end of an explanation, which names a place
 

@@ -21,12 +21,20 @@ from autograder.diagnosis.mistakes.kinds import (
     plain_at,
 )
 from autograder.diagnosis.vocabulary import alternatives
-from autograder.results import FIRST, SECOND, SEVERAL, TOGETHER, Diagnosis, title_of
+from autograder.results import (
+    FIRST,
+    SECOND,
+    SEVERAL,
+    TOGETHER,
+    Diagnosis,
+    title_of,
+)
 
 MAX_NAMED = 3  # mistakes in one sentence; more would not help
 IN_CHECKS: Final = "In the checks, "
 IN_SOME_CHECKS: Final = "In some of the checks, "
 ABSENCE: Final = re.compile(r"[^,:;]*\b(?:no effect|nothing|never)\b", re.IGNORECASE)
+CONSEQUENCE: Final = re.compile(r", so (?!that\b)(?![^;.]*\bmust\b)[^;.]*")
 # Conditions that most code with several axes fulfills.
 COMMON: Final = frozenset({"joins", "loops", "multiplies matrices", "reshapes", "slices"})
 
@@ -107,6 +115,12 @@ def in_some_checks(diagnosis: Diagnosis) -> Diagnosis:
     said, title = (
         text.replace(IN_CHECKS, IN_SOME_CHECKS) for text in (diagnosis.explanation, diagnosis.title)
     )
+    return replace(diagnosis, explanation=said, title=title)
+
+
+def in_brief(diagnosis: Diagnosis) -> Diagnosis:
+    """Leave out what follows from the mistake: another one may end such a consequence."""
+    said, title = (CONSEQUENCE.sub("", one) for one in (diagnosis.explanation, diagnosis.title))
     return replace(diagnosis, explanation=said, title=title)
 
 

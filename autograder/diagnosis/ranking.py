@@ -10,6 +10,7 @@ explain the same number of failures, those written by an author come first.
 """
 
 import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
@@ -20,6 +21,7 @@ from autograder.diagnosis.answers import FailedCheck, effort
 from autograder.diagnosis.consent import Consent
 from autograder.diagnosis.naming import (
     Mistake,
+    in_brief,
     in_some_checks,
     name_alike,
     name_each,
@@ -32,6 +34,7 @@ from autograder.suite.checks import Layer
 
 MAX_SCREENS = 2  # every program is compared with so many wrong answers, the smallest first
 LEAST_SHARE = 0.3  # of the wrong answers; a mistake that explains fewer is not the cause
+MAX_WAYS = 4  # in which two mistakes with the same results may be combined
 MAX_ROUNDS = 2  # mistakes that may be named, each for a part of the checks
 Key = tuple[int, ...]  # the numbers of the mistakes in a program
 
@@ -136,6 +139,11 @@ class Explanation(NamedTuple):
     diagnoses: Mapping[str, Diagnosis]
     programs: Sequence[Sequence[Candidate]] = ()
     written: frozenset[str] = frozenset()
+
+    def in_brief(self) -> "Explanation":
+        """Leave out what another mistake may make untrue."""
+        diagnoses = {name: in_brief(one) for name, one in self.diagnoses.items()}
+        return self._replace(diagnoses=diagnoses)
 
     @property
     def is_open(self) -> bool:
@@ -295,7 +303,8 @@ class Ranking:
         refusals = self._name(self._most(rest), {check.name for check in rest})
         diagnoses = {**found.diagnoses, **refusals.diagnoses}
         programs = [*found.programs, *refusals.programs]
-        return Explanation(diagnoses, programs, found.written | refusals.written)
+        both = Explanation(diagnoses, programs, found.written | refusals.written)
+        return both.in_brief() if refusals.diagnoses else both
 
     def _is_here(self, key: Key, *, elsewhere: bool) -> bool:
         return self.consent.is_elsewhere(self.evidence.mistake(key[0])) is elsewhere
@@ -346,9 +355,9 @@ class Ranking:
         sides = sides_of([one.key for one in found], written)
         mistakes = [[self._worded(number) for number in side] for side in sides]
         named = [name_alike(side) for side in mistakes]
-        pair = [diagnosis for diagnosis in named if diagnosis is not None]
-        too_many = all(len({mistake.group for mistake in side}) > 1 for side in mistakes)
-        if too_many or len(pair) < len(named):
+        pair = [in_brief(diagnosis) for diagnosis in named if diagnosis is not None]
+        ways = math.prod(len({mistake.id for mistake in side}) for side in mistakes)
+        if not sides or ways > MAX_WAYS or len(pair) < len(named):
             return Explanation({})
         alone = [self.candidate((side[0],)).explained for side in sides]
         return Explanation(name_each(found[0].explained, pair, alone), [found])
@@ -361,12 +370,13 @@ class Ranking:
         """
         found = self._in_rounds(known)
         if all(check.name in found.diagnoses for check in self.wrong):
-            return found
+            names = {one.misconception for one in found.diagnoses.values()}
+            return found if len(names) == 1 else found.in_brief()
         found = self._in_rounds(known, sure=True)
         if self._are_too_few(found.diagnoses):
             return Explanation({})
         diagnoses = {name: in_some_checks(one) for name, one in found.diagnoses.items()}
-        return found._replace(diagnoses=diagnoses)
+        return found._replace(diagnoses=diagnoses).in_brief()
 
     def _in_rounds(self, known: Explanation | None, *, sure: bool = False) -> Explanation:
         first = known or Explanation({})

@@ -1,9 +1,11 @@
 """Tests the diagnoses that are made from programs that explain failed checks."""
 
 import pytest
+from msgspec.structs import replace
 
 from autograder.diagnosis.naming import (
     Mistake,
+    in_brief,
     in_some_checks,
     name_alike,
     name_both,
@@ -11,7 +13,7 @@ from autograder.diagnosis.naming import (
     one_of_each_group,
     sides_of,
 )
-from autograder.results import title_of
+from autograder.results import WRITTEN_OUT, Diagnosis, title_of
 
 
 def mistake(kind: str, explanation: str, question: str = "Why?") -> Mistake:
@@ -160,3 +162,15 @@ def test_what_other_checks_contradict_is_said_of_some_checks():
     assert named is not None
     assert in_some_checks(named).headline == "In some of the checks, the mask has no effect"
     assert in_some_checks(named).explanation == "In some of the checks, the mask has no effect."
+
+
+def test_next_to_another_mistake_no_consequence_is_said():
+    """A second mistake may end what follows from the first, but not what must be done."""
+    place = f"{WRITTEN_OUT}`attend` are written out in `step`.)"
+    said = f"Gradients add up, so only one step is right; clear them.{place}"
+    alone = Diagnosis("adds", said, "Why?", "Gradients add up, so only one step is right")
+    task = replace(alone, explanation="It is a mean, so the sum must be divided.")
+
+    assert in_brief(alone).explanation == f"Gradients add up; clear them.{place}"
+    assert in_brief(alone).title == "Gradients add up"
+    assert in_brief(task).explanation == task.explanation

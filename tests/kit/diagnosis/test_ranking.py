@@ -28,7 +28,9 @@ def mistake(number: int, kinds: Sequence[str]) -> Mistake:
     name = f"bank_{number}" if written else kinds[number]
     when = () if written else ("takes a softmax",)
     said = f"In the checks, {name} has no effect." if written else f"{name}."
-    made = Mistake(name, said, "Why?", name, group=name, written=written, when=when)
+    made = Mistake(
+        name, said, "Why?", said.removesuffix("."), group=name, written=written, when=when
+    )
     return made._replace(in_all=name == "scale_wrong_size")
 
 
