@@ -18,6 +18,7 @@ ABOUT: Final[Mapping[str, Callable[[WrittenCode, str], bool]]] = {
     "sets": lambda code, name: name in code.sets,
     "sets twice": lambda code, name: code.sets[name] > 1,
     "calls": lambda code, name: name in code.called,
+    "may call": lambda code, name: name in code.called or name not in code.exercises,
     "divides by": lambda code, name: name in code.divisors,
     "returns": lambda code, name: any(
         getattr(one.value, "id", "") == name for one in code.of(ast.Return)

@@ -13,7 +13,8 @@ from autograder.results import WRITTEN_OUT, title_of
 
 NAME: Final = re.compile(r"`(\w+)`")
 # Words about the exercise that is written out, and not about its steps.
-RESULT: Final = re.compile(r"\b[Tt]he results?\b|returned|this exercise|docstring")
+RESULT: Final = re.compile(r"\b[Tt]he results?\b(?! of `)|returned|this exercise|docstring")
+PRODUCT: Final = ("multiplies matrices",)  # where only names are swapped
 
 
 class Consent(NamedTuple):
@@ -47,10 +48,10 @@ class Consent(NamedTuple):
             return "the quantity in the sentence"
         if not self.is_elsewhere(mistake):
             return "" if mistake.otherwise and not strict else broken_in(code, mistake.when)
-        conditions = mistake.when or mistake.steps
+        conditions = mistake.when or mistake.steps or PRODUCT
         if not {*NAME.findall(mistake.explanation)} <= code.mentions.keys():
             return "a name in the sentence"
-        if RESULT.search(mistake.explanation) or not conditions:
+        if RESULT.search(mistake.explanation):
             return f"the result of {mistake.exercise}"
         return broken_in(code, conditions) if self._is_copied(mistake) else "written-out steps"
 

@@ -123,7 +123,7 @@ class StudentCode:
     def written(self, exercise: str) -> "WrittenCode":
         """Return the facts about *exercise*; there are none if the source does not define it."""
         if exercise not in self._written:
-            self._written[exercise] = WrittenCode(list(self._reached(exercise)))
+            self._written[exercise] = WrittenCode([*self._reached(exercise)], self._exercises)
         return self._written[exercise]
 
     def uses(self, exercise: str) -> frozenset[str]:
@@ -164,10 +164,11 @@ def _bases(found: Sequence[Definition]) -> set[str]:
 
 
 class WrittenCode:
-    """The facts about the source of one exercise."""
+    """The facts about the source of one exercise; *exercises* are those of its stage."""
 
-    def __init__(self, nodes: Sequence[Definition]) -> None:
+    def __init__(self, nodes: Sequence[Definition], exercises: Collection[str] = ()) -> None:
         self.definitions = nodes
+        self.exercises = exercises
         self.nodes = [each for node in nodes for each in _walk(node)]
 
     @cached_property
@@ -443,8 +444,10 @@ def loses_axis(node: ast.AST) -> TypeGuard[ast.Call]:
 def _gives_axis(call: ast.Call) -> bool:
     """Whether a call of a function of tensors, or of a method, has an argument for the axis."""
     is_method = isinstance(call.func, ast.Attribute) and name_of(call.func.value) not in LIBRARIES
-    named = any(each.arg in {"dim", "axis", None} for each in call.keywords)
-    return named or len(call.args) >= (1 if is_method else 2)
+    given = call.args[0 if is_method else 1 :]
+    if name_of(call.func) in {"max", "min"}:  # which also compare two tensors
+        given = [one for one in given if name_of(one) in {"dim", ""}]
+    return bool(given) or any(each.arg in {"dim", "axis", None} for each in call.keywords)
 
 
 def _may_be(number: int, ordinal: str) -> bool:

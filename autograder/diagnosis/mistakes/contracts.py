@@ -140,7 +140,8 @@ def _handed_on(scope: Scope) -> Iterator[Rewrite]:
                 break
             if name not in map(ast.unparse, args[:-count]):  # a size that is passed twice
                 less = Edit(site, partial(_with_fewer, count))
-                yield mistake("argument_ignored.not_passed", less, name=name)
+                callee = name_of(site.node.func)
+                yield mistake("argument_ignored.not_passed", less, name=name, callee=callee)
     for name in scope.numbers:
         edits = [constant(site, 0.0) for site in scope.loads(name)]
         if scope.is_constructor and "dropout" in name and edits and not any(scope.calls("Dropout")):

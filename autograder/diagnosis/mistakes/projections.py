@@ -10,6 +10,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     Rewrite,
     Scope,
     Site,
+    attributes_of,
     mistake,
     mistakes,
     put,
@@ -24,6 +25,9 @@ FEATURES = "features compared with features"  # a group of mistakes
 TURNED = ("factors_exchanged.features", FEATURES)
 
 DIRECTIONS = "(lambda n: n(LEFT, dim=-1) @ n(RIGHT, dim=-2))(torch.nn.functional.normalize)"
+
+NO_BIAS = "FIRST @ FUNC.weight.T"
+NOT_TURNED = "torch.nn.functional.linear(FIRST, FUNC.weight.T, FUNC.bias)"
 
 USED_FOR = {  # another quantity is used where this one must be
     "queries": "projection_exchanged.for_queries",
@@ -143,6 +147,29 @@ def layers(scope: Scope) -> Iterator[Rewrite]:
             if role in PROJECTIONS:
                 key, group = "projection_missing.layer", f"inputs for {role}"
             yield mistake(key, put(site, "FIRST"), group, layer=name, role=role)
+
+
+def written_out(scope: Scope) -> Iterator[Rewrite]:
+    """Linear layers that are written out, without the bias or the transpose."""
+    if scope.is_constructor or scope.owner is None:
+        return
+    calls = ((name, one) for name, one in attributes_of(scope.owner) if isinstance(one, ast.Call))
+    made = {name: one for name, one in calls if name_of(one.func) == "Linear"}
+    sites = [site for site in scope.of(ast.Call) if len(site.node.args) == 1]
+    found = [(name_of(site.node.func), site) for site in sites if name_of(site.node.func) in made]
+    biased = [(layer, site) for layer, site in found if not _has_no_bias(made[layer])]
+    for layer, site in biased:
+        yield mistake("layer_written_out.no_bias", put(site, NO_BIAS), layer=layer)
+    edits = [put(site, NO_BIAS) for _, site in biased]
+    if len(edits) > 1:
+        yield mistake("layer_written_out.no_biases", edits)
+    if found:
+        yield mistake("layer_written_out.not_turned", [put(site, NOT_TURNED) for _, site in found])
+
+
+def _has_no_bias(layer: ast.Call) -> bool:
+    given = [one.value for one in layer.keywords if one.arg == "bias"]
+    return any(getattr(one, "value", None) is False for one in given)
 
 
 def _numbered(scope: Scope, uses: Sequence[Site]) -> Iterator[Rewrite]:

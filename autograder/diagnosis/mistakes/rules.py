@@ -33,6 +33,7 @@ RULES: Final[tuple[Callable[[Scope], Iterator[Rewrite]], ...]] = (
     projections.products,
     projections.projections,
     projections.layers,
+    projections.written_out,
     projections.other_inputs,
     projections.inputs,
     heads.axes,

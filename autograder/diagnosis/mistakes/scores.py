@@ -7,6 +7,7 @@ from functools import partial
 from autograder.diagnosis.mistakes.rewriting import (
     Rewrite,
     Scope,
+    attributes_of,
     input_site,
     mistake,
     mistakes,
@@ -19,6 +20,13 @@ from autograder.diagnosis.vocabulary import ORDINALS, PROJECTIONS, axis_of, role
 ROOTS = (0.5, -0.5)
 
 CONSTANT_SIZES = (2, 64)  # that students take from a document for every size
+
+LOCAL_SIZES = (  # of the quantities that an exercise computes
+    ("queries", -2, "scale_wrong_size.tokens"),
+    ("keys", -2, "scale_wrong_size.tokens"),
+    ("values", -2, "scale_wrong_size.tokens"),
+    ("values", -1, "scale_wrong_size.value"),
+)
 
 POWERS = (  # in the place of LEFT / RIGHT, where RIGHT is the root of SIZE
     ("LEFT / SIZE", "scale_wrong_power.size"),
@@ -78,27 +86,19 @@ def _sizes(scope: Scope) -> Iterator[tuple[str, str, dict[str, object]]]:
         holds_tokens = not name.startswith("W") and role_of(ast.Name(name)) in {"", *PROJECTIONS}
         key = "scale_wrong_size.tokens_in" if holds_tokens else "scale_wrong_size.axis_before_last"
         yield f"{name}.shape[-2]", key, {"name": name}
-    for role in ("queries", "keys", "values"):
+    for role, axis, key in LOCAL_SIZES:
         if (local := scope.by_role.get(role)) and local not in scope.tensors:
-            yield f"{local}.shape[-2]", "scale_wrong_size.tokens", {}
+            yield f"{local}.shape[{axis}]", key, {}
     for name in scope.numbers:
         yield name, "scale_wrong_size.argument", {"name": name}
     if scope.owner is not None:
-        for name, layer in _attributes(scope.owner):
+        for name, layer in attributes_of(scope.owner):
             if isinstance(layer, ast.Call) and name_of(layer.func) == "Linear":
                 yield f"self.{name}.out_features", "scale_wrong_size.layer", {"layer": name}
             elif isinstance(layer, ast.Name):
                 yield f"self.{name}", "scale_wrong_size.argument", {"name": layer.id}
     for number in CONSTANT_SIZES:
         yield str(number), "scale_wrong_size.constant", {"size": number}
-
-
-def _attributes(owner: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the attributes that the class sets, and what it sets them to."""
-    for node in ast.walk(owner):
-        match node:
-            case ast.Assign([ast.Attribute(ast.Name("self"), name)], value):
-                yield name, value
 
 
 def needless_scale(scope: Scope) -> Iterator[Rewrite]:

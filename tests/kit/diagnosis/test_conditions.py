@@ -29,6 +29,8 @@ def written(code: str, name: str = "attend") -> WrittenCode:
         ("calls softmax", False),
         ("no calls softmax", True),
         ("calls softmax | calls exp", True),
+        ("may call softmax", True),
+        ("may call attend", False),
         ("divides by keys", True),
         ("divides by temperature", False),
         ("no reads temperature", True),

@@ -75,7 +75,7 @@ def test_a_sentence_has_only_words_of_its_exercise():
     "said",
     [
         "The result is transposed.",
-        "`dim` has no effect.",
+        "`dim` has no effect on the result.",
         "The weights are returned.",
         "A softmax is applied, but this exercise does not ask for it.",
     ],
@@ -83,3 +83,11 @@ def test_a_sentence_has_only_words_of_its_exercise():
 def test_sentences_about_the_other_exercise_itself_are_not_said(said: str):
     """A copy of the steps has other results and arguments."""
     assert consent("def step(model): return 1").refusal(MEAN._replace(explanation=said))
+
+
+def test_a_layer_of_a_sentence_is_not_the_result_of_the_exercise():
+    """A copy of the steps may have the result of a layer, and two swapped names."""
+    swapped = MEAN._replace(explanation="`norm` gets the result of `model`.", when=(), steps=())
+
+    assert consent("def step(norm, model): return norm @ model").refusal(swapped) == ""
+    assert consent("def step(norm, model): return norm + model").refusal(swapped)

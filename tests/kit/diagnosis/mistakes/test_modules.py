@@ -89,9 +89,9 @@ def test_other_code_has_none():
 
 def test_parameters_are_created_in_the_wrong_order():
     """If parameters are created in the wrong order, a seed gives them wrong numbers."""
-    sentence = "The parameters are created in the wrong order (`k`, `q`), so with the same seed "
+    sentence = "The numbers of the parameters are drawn in the wrong order (`k`, `q`), so with the "
 
-    assert f"{sentence}some of them get the wrong numbers." in made_by(modules, DRAWN)
+    assert f"{sentence}same seed some get the wrong ones." in made_by(modules, DRAWN)
 
 
 def test_a_parameter_starts_with_other_values():

@@ -34,6 +34,15 @@ class wanted:
         keys = self.W_key(x)
         return self.out_proj(queries @ keys.T)
 """
+BIASED = """
+class wanted:
+    def __init__(self, d: int, bias: bool):
+        self.inner = nn.Linear(d, d, bias=bias)
+        self.outer = nn.Linear(d, d)
+        self.plain = nn.Linear(d, d, bias=False)
+    def forward(self, x: Tensor):
+        return self.plain(self.outer(self.inner(x)))
+"""
 ATTENDED = """
 def wanted(queries: Tensor, keys: Tensor, values: Tensor):
     return torch.softmax(queries @ keys.T, dim=-1) @ values
@@ -76,6 +85,16 @@ The inputs are used directly as the queries, so `W_query` has no effect.
     return queries @ keys.T
 """,
         id="layers",
+    ),
+    pytest.param(
+        BIASED,
+        """
+The bias of `outer` is not added.
+    return self.plain(self.inner(x) @ self.outer.weight.T)
+The biases of the linear layers are not added.
+    return self.plain(x @ self.inner.weight.T @ self.outer.weight.T)
+""",
+        id="written-out",
     ),
     pytest.param(
         ATTENDED,

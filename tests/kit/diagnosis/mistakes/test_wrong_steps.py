@@ -90,7 +90,7 @@ MADE = (  # code; sentences about mistakes in it, each above the lines that diff
         """
 A softmax is applied, but this exercise does not ask for it.
     return torch.softmax(x[:T, :size] @ x.T, dim=-1)
-`size` has no effect.
+`size` has no effect on any result.
     return x[:T, :2] @ x.T
 The number of tokens is read from the first axis; it must be read from the second axis.
     T = x.shape[0]
