@@ -87,7 +87,7 @@ def explain_missing(error: BaseException | None, request: Request, owner: str) -
     """Describe code that lacks the parameters which *request* sets in the class *owner*."""
     is_missing = getattr(error, "status", None) is Status.MISSING
     names = list(request.kwargs)
-    if not (is_missing and names and str(error).startswith("There is no parameter ")):
+    if not (is_missing and names and str(error).startswith("torch lists no parameter ")):
         return None
     listed = f"{', '.join(names[:MAX_NAMES])}, …"
     if len(names) <= MAX_NAMES:

@@ -18,6 +18,7 @@ from autograder.diagnosis.description import WrongAnswerPattern
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.noise import APART, SAME, Agreement, agreement, scale_of
 
+FACTOR = "constant_factor"
 TYPED = 1e-4  # values may be copied from a document, which prints four digits
 SMALL = 1e-2  # no pattern of smaller numbers is certain
 MIN_ENTRIES = 4  # fewer could agree by chance
@@ -100,7 +101,7 @@ def _result_pattern(answer: object, expected: object) -> Pattern:
     if isinstance(answer, list | tuple) and isinstance(expected, list | tuple):
         pairs = list(zip(answer, expected, strict=False))
         first = next((found for pair in pairs if (found := _result_pattern(*pair))), None)
-        is_factor = first is not None and first.name == "constant_factor"
+        is_factor = first is not None and first.name == FACTOR
         several = sum(not _is_right(*pair) for pair in pairs) > 1
         return None if is_factor and several else first  # each may be off by its own factor
     return None
@@ -120,7 +121,8 @@ def _gradient_pattern(answer: dict[str, Any], expected: dict[str, Any]) -> Patte
         arrives = [any(one is not None for one in some.values()) for some in (mine, right)]
         if arrives == [False, True]:
             return WrongAnswerPattern.of("no_gradient_flows")
-    return _result_pattern(answer.get("output"), expected.get("output"))
+    found = _result_pattern(answer.get("output"), expected.get("output"))
+    return None if found and found.name == FACTOR else found  # the wrong entries are gradients
 
 
 def _parameter_pattern(answer: dict[str, Any], expected: dict[str, Any]) -> Pattern:
@@ -186,7 +188,8 @@ def _not_finite(answer: Tensor, expected: Tensor) -> Pattern:
     """Recognize NaN in every row, or infinities that no softmax turned into zeros."""
     if not answer.isnan().any():
         infinite = (answer.isinf() & expected.isfinite()).any()
-        return WrongAnswerPattern.of("infinite") if infinite else None
+        key = "infinite.entries" if expected.ndim else "infinite.number"
+        return WrongAnswerPattern.of(key) if infinite else None
     rows = (answer.isnan() & expected.isfinite()).any(-1)
     found = answer.ndim > 1 and rows.numel() and rows.all()
     return WrongAnswerPattern.of("nan_everywhere") if found else None

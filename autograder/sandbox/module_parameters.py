@@ -55,7 +55,7 @@ def load(
             parameter = _added(module, name, wanted)
         if parameter is None:
             found = ", ".join(own for own, _ in module.named_parameters())
-            raise MissingError(f"There is no parameter {name}; found: {found or 'none'}")
+            raise MissingError(f"torch lists no parameter {name}; found: {found or 'none'}")
         if parameter.shape != wanted.shape:
             msg = f"{name} has shape {tuple(parameter.shape)}, not {tuple(wanted.shape)}"
             raise MissingError(msg)

@@ -304,7 +304,7 @@ class RemoteModule:
         """
         found = _as_parameters(self._ask("parameters", args=names))
         if missing := [name for name in names if name not in found]:
-            raise WrongAnswer(Status.MISSING, f"torch finds no parameter named {missing[0]}.")
+            raise WrongAnswer(Status.MISSING, f"torch lists no parameter named {missing[0]}.")
         return {name: found[name] for name in names}
 
     def shapes(self) -> dict[str, tuple[int, ...]]:

@@ -442,7 +442,7 @@ def test_a_gradient_of_none_is_explained():
 )
 def test_other_names_of_parameters_are_explained(count: int, named: str):
     """Parameters with names other than those that the check sets are explained."""
-    error = Fault(Status.MISSING, "There is no parameter p0.")
+    error = Fault(Status.MISSING, "torch lists no parameter p0.")
     request = Request(verb="load", kwargs={f"p{number}": 1.0 for number in range(count)})
     found = explain_missing(error, request, "Layer")
 

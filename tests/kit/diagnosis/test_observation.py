@@ -15,7 +15,7 @@ from autograder.suite.compare import agrees
 from autograder.suite.student_proxy import RemoteModule, Student
 
 WRONG = WrongAnswer(Status.WRONG_VALUE, "The result differs in 3 of 6 entries, by up to 0.5.")
-OTHER = WrongAnswer(Status.WRONG_VALUE, "There is no parameter W_q.")
+OTHER = WrongAnswer(Status.WRONG_VALUE, "torch lists no parameter W_q.")
 SHAPE = WrongAnswer(Status.WRONG_SHAPE, "The result has shape (3, 2).")
 X = torch.tensor([[1.0, -2.0], [0.25, 30.0]])
 

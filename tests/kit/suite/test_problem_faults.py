@@ -48,9 +48,9 @@ def test_no_public_sentence_holds_a_word_or_a_number_of_a_problem(kind: str):
             id="parameter",
         ),
         pytest.param(
-            Problem(kind="missing", text="There is no parameter gate.bias; found: none"),
+            Problem(kind="missing", text="torch lists no parameter gate.bias; found: none"),
             Status.MISSING,
-            "There is no parameter gate.bias; found: none.",
+            "torch lists no parameter gate.bias; found: none.",
             id="sentence",
         ),
         pytest.param(

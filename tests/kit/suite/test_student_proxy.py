@@ -106,7 +106,7 @@ def test_parameters_with_other_shapes_are_not_matched(student: Student):
     """Without a match of all shapes, the missing name is reported."""
     with pytest.raises(Fault, match="no parameter gain"):
         student.new("Scale", 2).load({"gain": torch.ones(3)})
-    with pytest.raises(WrongAnswer, match="torch finds no parameter named gain"):
+    with pytest.raises(WrongAnswer, match="torch lists no parameter named gain"):
         student.new("Scale", 2).named("gain", "factor")
 
 
