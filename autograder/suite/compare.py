@@ -19,7 +19,7 @@ from autograder.results import Status
 from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.answer_values import parts
 from autograder.suite.checks import WrongAnswer
-from autograder.suite.noise import NOISE, PRINTED_NOISE, note_margin
+from autograder.suite.noise import NOISE, PRINTED_NOISE, note_margin, scale_of
 from autograder.suite.own_results import is_own, unmark
 from autograder.suite.wrong_entries import (
     entries_grid,
@@ -34,6 +34,7 @@ from autograder.suite.wrong_entries import (
     where_wrong,
 )
 
+CLEARLY = 100  # times larger must be the largest difference of a wrong entry than of a right one
 FLOAT_NOISE = 20 * PRINTED_NOISE  # in addition to half a unit of a printed place
 # Tolerances for hidden inputs: far above the noise that einsum, loops or float64 cause, and far
 # below the smallest effect of a wrong formula (0.36 on inputs that are not small).
@@ -316,9 +317,7 @@ def finite_like(
         finite = expected.isfinite()
         if finite[wrong].all() and not finite.all():  # elsewhere, infinite values are right
             text += " where finite numbers are expected"
-        others = ((answer - expected).abs() > _bound(expected)) & ~wrong
-        where = "" if others.any() else where_wrong(wrong)  # it would call the others right
-        sentence = f"{text}, in {int(wrong.sum())} of {wrong.numel()} entries.{where}"
+        sentence = f"{text}, in {int(wrong.sum())} of {wrong.numel()} entries."
         error = WrongAnswer(Status.NOT_FINITE, f"{text}.", message=sentence)
         error.public_suite_grid = partial(first_wrong_part, answer, expected, wrong, places, tokens)
         raise error
@@ -348,9 +347,10 @@ def _close(
     if places is None:
         places = 0 if _is_whole(answer) and _is_whole(expected) else SHOWN_DECIMALS
     shown = max(places, SHOWN_DECIMALS) if places else 0
+    place = where_wrong(wrong) if _is_clear(answer, expected, wrong, noise) else ""
     sentence = (
         f"{says(what, 'differs')} from the expected values"
-        f"{_count(answer, expected, wrong, shown)}.{where_wrong(wrong)}"
+        f"{_count(answer, expected, wrong, shown)}.{place}"
     )
     if not wrong.ndim and not answer.is_complex():  # the expected number has the same dtype
         pair = (f"{float(one):.{shown}f}" for one in (answer, expected))
@@ -358,6 +358,20 @@ def _close(
     error = WrongAnswer(Status.WRONG_VALUE, f"{says(what, 'has')} wrong values.", message=sentence)
     error.public_suite_grid = partial(first_wrong_part, answer, expected, wrong, places, tokens)
     raise error
+
+
+def _is_clear(answer: Tensor, expected: Tensor, wrong: Tensor, noise: float) -> bool:
+    """Whether no entry is a little wrong: it would be within the bound, and still not right.
+
+    A printed number is rounded, unless it is a whole one.
+    """
+    apart = (answer - expected).abs().masked_fill(answer == expected, 0).nan_to_num(torch.inf)
+    rounded = noise == PRINTED_NOISE and not expected.is_complex()
+    exact = expected == expected.round() if rounded else torch.ones_like(wrong)
+    right, known = apart[~wrong], apart[~wrong & exact]
+    return not len(right) or bool(
+        (known <= NOISE * scale_of(expected)).all() and CLEARLY * right.max() <= apart.max()
+    )
 
 
 def _is_whole(values: Tensor) -> bool:

@@ -93,11 +93,11 @@ def test_the_public_sentence_about_a_number_has_no_digit():
     assert not any(letter.isdigit() for letter in caught.value.public)
 
 
-def test_entries_next_to_nan_are_not_called_right_if_they_differ():
-    """A place is named only if all other entries agree."""
-    some = torch.tensor([[NAN, NAN], [7.0, -3.0]])
-    for actual, end in ((some, "Row 0 is wrong, row 1 is right."), (some + 1, "entries.")):
-        assert refused(actual).message.endswith(end)
+def test_entries_next_to_nan_are_not_called_right():
+    """Other entries may be wrong as well, also where two results of the code agree."""
+    found = refused(torch.tensor([[NAN, NAN], [7.0, -3.0]]))
+
+    assert found.message == "The context contains NaN, in 2 of 4 entries."
 
 
 def test_a_law_names_the_result_with_which_it_compares():
@@ -567,3 +567,25 @@ def test_other_sentences_stay_next_to_nan():
         explain_nan(WrongAnswer(Status.WRONG_SHAPE, NO_EFFECT), [NAN * EXPECTED]).public
         == NO_EFFECT
     )
+
+
+@pytest.mark.parametrize(("little", "is_told"), [(0.0, True), (1e-7, True), (4e-5, False)])
+def test_a_place_is_told_only_if_the_other_entries_are_right(little: float, *, is_told: bool):
+    """Entries within the bound may be a little wrong, too."""
+    found = refused(torch.tensor([little, 0.0, 0.0, 0.9]), torch.zeros(4))
+
+    assert ("Only entry 3 is wrong." in found.message) is is_told
+    assert "in 1 of 4 entries, by up to 0.9000." in found.message
+
+
+def test_a_large_difference_tells_wrong_entries_from_rounded_ones():
+    """In printed numbers, a wrong entry must be far off before others are called right."""
+    printed = torch.tensor([0.1234, 0.5678, 0.9876])
+    places = []
+    for off in (0.0002, 0.2):
+        answer = printed + torch.tensor([4e-5, off, 0])
+        with pytest.raises(WrongAnswer) as caught:
+            matches_printed(answer, printed, HALF_A_UNIT, "The context", 4)
+        places.append("Only entry 1 is wrong." in caught.value.message)
+
+    assert places == [False, True]
