@@ -57,17 +57,33 @@ MISCONCEPTIONS = (
     Misconception(
         id="ignores_what_is_too_long",
         exercise="dot_product",
-        swaps=(("    if len(a) != len(b):\n", "    if False:\n"), ("strict=True", "strict=False")),
-        title="Sequences of unequal length give a number instead of an error",
-        explanation=(
-            "Sequences of unequal length give a number instead of an error, because zip stops at "
-            "the shorter one."
+        swaps=(
+            ("    if len(a) != len(b):\n", ""),
+            (
+                (
+                    '        raise ValueError(f"a has {len(a)} elements and b has {len(b)}; '
+                    'the lengths must be equal")\n'
+                ),
+                "",
+            ),
+            (", strict=True", ""),
         ),
+        explanation="Sequences of unequal length raise no ValueError.",
         question=(
             "Which element of the shorter sequence is paired with the last element of the longer "
             "one?"
         ),
-        when=("calls zip",),
+        seen=("loops", "no raises", "no passes strict"),
+    ),
+    Misconception(
+        id="refuses_only_a_long_first_sequence",
+        exercise="dot_product",
+        swaps=(
+            ("if len(a) != len(b):", "if len(a) > len(b):"),
+            ("strict=True", "strict=False"),
+        ),
+        explanation="A second sequence that is longer than the first one raises no error.",
+        question="What happens in your code if b has one element more than a?",
     ),
     Misconception(
         id="lets_torch_do_it",
@@ -130,15 +146,12 @@ MISCONCEPTIONS = (
     Misconception(
         id="keeps_the_total_of_earlier_tokens",
         exercise="scores_for_query",
-        code="""
-            def scores_for_query(inputs, query):
-                total, scores = 0.0, []
-                for token in inputs:
-                    for x, y in zip(token, query, strict=True):
-                        total = total + x * y
-                    scores.append(total)
-                return torch.stack(scores)
-        """,
+        swaps=(
+            (
+                "inputs @ query",
+                "torch.stack([(inputs[: t + 1] @ query).sum() for t in range(len(inputs))])",
+            ),
+        ),
         explanation=(
             "The total is not set to zero for each token, so a score also contains the scores of "
             "the tokens before it."
@@ -171,6 +184,27 @@ MISCONCEPTIONS = (
             "takes exponentials",
             "divides",
         ),
+    ),
+    Misconception(
+        id="drops_the_signs",
+        exercise="softmax_naive",
+        swaps=(("torch.exp(scores)", "torch.exp(scores.abs())"),),
+        explanation="The exponentials are those of the absolute scores; the signs must count.",
+        question="Which of the scores 2 and -2 should get the larger weight?",
+    ),
+    Misconception(
+        id="negates_the_scores",
+        exercise="softmax_naive",
+        swaps=(("torch.exp(scores)", "torch.exp(-scores)"),),
+        explanation="The scores have the wrong sign, so low scores get large weights.",
+        question="Which of the scores 2 and -2 should get the larger weight?",
+    ),
+    Misconception(
+        id="takes_powers_of_two",
+        exercise="softmax_naive",
+        swaps=(("torch.exp(scores)", "2**scores"),),
+        explanation="The scores are exponents of 2; they must be exponents of e.",
+        question="Of which number does exp take the power?",
     ),
     Misconception(
         id="returns_logarithms",
@@ -352,6 +386,21 @@ MISCONCEPTIONS = (
             "Along which axis does each step run, and in which steps should dim choose the axis?"
         ),
     ),
+    Misconception(
+        id="shifts_only_what_is_divided",
+        exercise="softmax_stable",
+        swaps=(
+            (
+                "exponentials.sum(dim=dim, keepdim=True)",
+                "torch.exp(scores).sum(dim=dim, keepdim=True)",
+            ),
+        ),
+        explanation=(
+            "The maximum is subtracted in the numerator but not in the divisor; both need the same "
+            "shift."
+        ),
+        question="Which exponentials do you add up, and which do you divide?",
+    ),
     # context_vector
     Misconception(
         id="cuts_the_graph_of_the_context",
@@ -370,6 +419,21 @@ MISCONCEPTIONS = (
             "sum."
         ),
         question="Where in your function do the weights have an effect?",
+    ),
+    Misconception(
+        id="softens_the_weights",
+        exercise="context_vector",
+        swaps=(("weights @ inputs", "torch.softmax(weights, dim=-1) @ inputs"),),
+        explanation="A softmax changes the weights first; they must be used unchanged.",
+        question="By which number is the first token multiplied if its weight is 1?",
+        when=("takes a softmax | calls softmax_stable | calls softmax_naive",),
+    ),
+    Misconception(
+        id="divides_the_weights_by_their_sum",
+        exercise="context_vector",
+        swaps=(("weights @ inputs", "weights / weights.sum() @ inputs"),),
+        explanation="The weights are divided by their sum first; they must be used unchanged.",
+        question="What should happen to the result if all weights are doubled?",
     ),
     # attention_scores
     Misconception(
@@ -470,6 +534,14 @@ MISCONCEPTIONS = (
             "divides",
         ),
     ),
+    Misconception(
+        id="runs_down_the_columns",
+        exercise="attention_weights",
+        swaps=(("dim=-1", "dim=0"),),
+        explanation="The softmax runs down the columns; it must run along the rows.",
+        question="Which entries of the scores belong to one query, a row or a column?",
+        when=("takes a softmax | calls softmax_stable",),
+    ),
     # simple_self_attention
     Misconception(
         id="forgets_the_transpose_in_attention",
@@ -505,5 +577,17 @@ MISCONCEPTIONS = (
         ),
         question="Which weights belong to query i: row i or column i?",
         when=("swaps axes", "no runs along another axis"),
+    ),
+    Misconception(
+        id="multiplies_each_token_by_its_own_row",
+        exercise="simple_self_attention",
+        swaps=(("weights @ inputs", "weights.sum(dim=1, keepdim=True) * inputs"),),
+        title="Weight (i, j) is multiplied by token i; it must be multiplied by token j",
+        explanation=(
+            "Weight (i, j) is multiplied by token i; it must be multiplied by token j, so that row "
+            "i mixes the tokens."
+        ),
+        question="Which token does column j of the weights belong to?",
+        when=("multiplies",),
     ),
 )

@@ -75,17 +75,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="keeps_the_sum_of_earlier_sequences",
         exercise="causal_mean_loop",
-        code="""
-            def causal_mean_loop(x):
-                B, T, C = x.shape
-                means = torch.zeros_like(x)
-                total = torch.zeros(C, dtype=x.dtype)
-                for b in range(B):
-                    for t in range(T):
-                        total = total + x[b, t]
-                        means[b, t] = total / (t + 1)
-                return means
-        """,
+        swaps=(("past.mean(dim=0)", "past.mean(dim=0) + x[:b].sum(dim=(0, 1)) / (t + 1)"),),
         explanation=(
             "The sum is not set to zero for each sequence, so the tokens of one sequence count in "
             "the next one."
@@ -110,6 +100,31 @@ MISCONCEPTIONS = (
         swaps=(("x[b, : t + 1]", "x[b, t:]"),),
         explanation="Row t is the mean of its token and the later ones, not of the earlier ones.",
         question="Which tokens may the first mean contain?",
+    ),
+    Misconception(
+        id="averages_the_whole_batch",
+        exercise="causal_mean_loop",
+        swaps=(("past.mean(dim=0)", "x[:, : t + 1].mean(dim=(0, 1))"),),
+        explanation=(
+            "The mean runs over the sequences of the batch as well; each sequence must have its "
+            "own means."
+        ),
+        question="Which axes of (B, T, C) does your mean run over?",
+    ),
+    Misconception(
+        id="leaves_the_token_out_of_the_loop",
+        exercise="causal_mean_loop",
+        swaps=(("x[b, : t + 1]", "x[b, : max(t, 1)]"),),
+        explanation="From row 1 on, the token itself is left out of its mean.",
+        question="Which tokens does a part that ends at t hold?",
+    ),
+    Misconception(
+        id="divides_the_mean_again",
+        exercise="causal_mean_loop",
+        swaps=(("past.mean(dim=0)", "past.mean(dim=0) / (t + 1)"),),
+        explanation="Each mean is divided by the number of its tokens once more.",
+        question="By how much is the mean of two equal tokens smaller than each of them?",
+        when=("divides | multiplies",),
     ),
     # averaging_weights
     Misconception(
@@ -239,6 +254,25 @@ MISCONCEPTIONS = (
         question="Which matrix turns x into its means, and on which side of x is it?",
         when=("calls causal_mean_loop | loops | calls cumsum",),
     ),
+    Misconception(
+        id="divides_by_the_counts_again",
+        exercise="causal_mean_matmul",
+        swaps=(("return weights @ x", "return weights @ x / torch.arange(1, T + 1)[:, None]"),),
+        explanation=(
+            "The number of visible tokens divides the result once more; the rows of the weights "
+            "already add up to 1."
+        ),
+        question="What is the mean of two equal tokens, and what does your code give?",
+        when=("divides | multiplies",),
+    ),
+    Misconception(
+        id="divides_by_the_length_again",
+        exercise="causal_mean_matmul",
+        swaps=(("return weights @ x", "return weights @ x / T"),),
+        explanation="The means are divided by the number of tokens once more.",
+        question="What is the mean of two equal tokens, and what does your code give?",
+        when=("divides | multiplies",),
+    ),
     # masked_softmax_weights
     Misconception(
         id="divides_by_counts_again",
@@ -256,9 +290,7 @@ MISCONCEPTIONS = (
                 'scores + (1 - visible) * float("-inf")',
             ),
         ),
-        explanation=(
-            "Zero times infinity is NaN, so the product turns visible scores into NaN as well."
-        ),
+        explanation=("Visible scores become NaN, because zero times infinity is NaN."),
         question="What is 0 times infinity, and how could you select values without a product?",
         when=("uses infinity", "multiplies"),
     ),
@@ -282,6 +314,22 @@ MISCONCEPTIONS = (
         swaps=(("torch.ones(T, T)", "torch.ones(8, 8)"),),
         explanation="The mask is made for eight tokens, but T may be any number.",
         question="What happens to your function if there are five tokens?",
+    ),
+    Misconception(
+        id="divides_the_softmax_by_counts",
+        exercise="masked_softmax_weights",
+        swaps=(
+            (
+                "torch.softmax(scores, dim=-1)",
+                "torch.softmax(scores, dim=-1) / visible.sum(dim=1, keepdim=True)",
+            ),
+        ),
+        explanation=(
+            "The number of visible tokens divides the result once more; softmax already makes each "
+            "row add up to 1."
+        ),
+        question="What does a row of the softmax add up to before your division?",
+        when=("divides | multiplies",),
     ),
     # causal_mean_softmax
     Misconception(
@@ -348,5 +396,24 @@ MISCONCEPTIONS = (
         swaps=(("x.shape[1]", "8"),),
         explanation="The length is fixed at 8, but a batch may have any number of tokens.",
         question="What happens to your function if there are five tokens?",
+    ),
+    Misconception(
+        id="divides_by_the_counts_after_softmax",
+        exercise="causal_mean_softmax",
+        swaps=(("return weights @ x", "return weights @ x / torch.arange(1, T + 1)[:, None]"),),
+        explanation=(
+            "The number of visible tokens divides the result once more; softmax already makes each "
+            "row add up to 1."
+        ),
+        question="What does a row of the softmax add up to before your division?",
+        when=("divides | multiplies",),
+    ),
+    Misconception(
+        id="divides_by_the_length_after_softmax",
+        exercise="causal_mean_softmax",
+        swaps=(("return weights @ x", "return weights @ x / T"),),
+        explanation="The means are divided by the number of tokens once more.",
+        question="What is the mean of two equal tokens, and what does your code give?",
+        when=("divides | multiplies",),
     ),
 )

@@ -96,6 +96,14 @@ DRAWING = (
         question="What should happen to the drawn numbers before they are returned?",
         when=("multiplies | divides",),
     ),
+    Misconception(
+        id="divides_by_the_root_of_d_in",
+        exercise="draw_weights",
+        swaps=((CHOICE, f"{CHOICE}\n    draw = lambda a, b, f=draw: f(a, b) / a**0.5"),),
+        explanation="The drawn numbers are divided by the root of d_in; they must stay as drawn.",
+        question="What should happen to the drawn numbers before they are returned?",
+        when=("multiplies | divides",),
+    ),
 )
 
 PROJECTION = (
@@ -267,6 +275,57 @@ WEIGHING = (
         question="What happens if someone calls your function twice with the same scores?",
         when=("changes tensors in place",),
     ),
+    Misconception(
+        id="divides_the_weights_by_d_k",
+        exercise="attention_weights",
+        swaps=((WEIGHTS, "torch.softmax(scores, dim=-1) / d_k"),),
+        title="The weights are divided by d_k",
+        explanation=(
+            "The weights are divided by d_k; instead, the scores must be divided by its square "
+            "root before the softmax."
+        ),
+        question="What do the rows of your weights add up to?",
+        when=("divides | multiplies",),
+    ),
+    Misconception(
+        id="cancels_the_scale",
+        exercise="attention_weights",
+        swaps=(
+            (
+                WEIGHTS,
+                (
+                    "(lambda e: e / e.sum(dim=-1, keepdim=True))"
+                    "(torch.exp(scores - scores.amax(dim=-1, keepdim=True)) / d_k**0.5)"
+                ),
+            ),
+        ),
+        title="The scale cancels out",
+        explanation=(
+            "The scale cancels out: the exponentials and their sum contain the same factor; the "
+            "scores must be divided before the exponential."
+        ),
+        question="Which numbers do you divide by the root of d_k, scores or exponentials?",
+        when=("takes exponentials", "takes roots", "divides"),
+    ),
+    Misconception(
+        id="shifts_only_what_is_divided",
+        exercise="attention_weights",
+        swaps=(
+            (
+                WEIGHTS,
+                (
+                    "torch.softmax(scores / d_k**0.5, dim=-1)"
+                    " / (scores / d_k**0.5).amax(dim=-1, keepdim=True).exp()"
+                ),
+            ),
+        ),
+        explanation=(
+            "The maximum is subtracted in the numerator but not in the divisor; both need the same "
+            "shift."
+        ),
+        question="Which exponentials do you add up, and which do you divide?",
+        when=("takes exponentials", "takes a maximum"),
+    ),
 )
 
 MIXING = (
@@ -331,6 +390,14 @@ MIXING = (
         explanation="The weights are detached, so no gradient reaches the queries and keys.",
         question="Through which of the two factors do queries and keys influence the result?",
         when=("detaches",),
+    ),
+    Misconception(
+        id="softens_the_weights_again",
+        exercise="context_vectors",
+        swaps=(("weights @ values", "torch.softmax(weights, dim=-1) @ values"),),
+        explanation="A softmax changes the weights; they must be used as they are.",
+        question="Which function of this stage has already taken the softmax?",
+        when=("takes a softmax",),
     ),
 )
 

@@ -103,6 +103,18 @@ MISCONCEPTIONS = (
         question="Which three lines does that function replace?",
         when=("calls scaled_dot_product_attention | calls MultiheadAttention",),
     ),
+    Misconception(
+        id="centers_the_drawn_numbers",
+        exercise="SelfAttention_v1",
+        swaps=in_each(
+            LONG,
+            "self.{} = nn.Parameter(torch.rand(d_in, d_out))",
+            "self.{} = nn.Parameter(torch.rand(d_in, d_out) - 0.5)",
+        ),
+        explanation="The drawn numbers are lowered by 0.5; they must stay as drawn.",
+        question="Between which two numbers does torch.rand draw?",
+        when=("subtracts",),
+    ),
     # SelfAttention_v2
     Misconception(
         id="makes_another_layer_first",
@@ -227,6 +239,16 @@ MISCONCEPTIONS = (
             "outputs."
         ),
         question="What should happen if the two modules cannot give the same output?",
+    ),
+    Misconception(
+        id="adds_to_the_target",
+        exercise="transfer_weights",
+        swaps=in_each(LONG, "target.{0}.copy_(", "target.{0}.add_("),
+        explanation=(
+            "The weights of the source are added to those of the target; they must replace them."
+        ),
+        question="What does the target hold after two transfers?",
+        when=("adds",),
     ),
     Misconception(
         id="copies_the_other_way",

@@ -129,6 +129,29 @@ MISCONCEPTIONS = (
         question="Which number must a row be divided by so that it sums to one?",
         when=("divides",),
     ),
+    Misconception(
+        id="shifts_only_what_is_divided",
+        exercise="causal_pattern",
+        swaps=(
+            (
+                "torch.softmax(masked, dim=-1)",
+                "torch.softmax(masked, dim=-1) / masked.amax(dim=-1, keepdim=True).exp()",
+            ),
+        ),
+        explanation=(
+            "The maximum is subtracted in the numerator but not in the divisor; both need the same "
+            "shift."
+        ),
+        question="Which exponentials do you add up, and which do you divide?",
+        when=("takes exponentials", "takes a maximum"),
+    ),
+    Misconception(
+        id="shows_two_tokens_only",
+        exercise="causal_pattern",
+        swaps=(("visible == 0", "visible.triu(-1) == 0"),),
+        explanation="A token attends only to itself and the one before it.",
+        question="Which tokens may the last token attend to?",
+    ),
     # AttentionHead
     Misconception(
         id="leaves_the_mask_whole",

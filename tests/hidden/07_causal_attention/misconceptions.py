@@ -15,7 +15,7 @@ MISCONCEPTIONS = (
         id="softmaxes_the_masked_weights",
         exercise="mask_then_renormalize",
         swaps=(("masked / masked.sum(dim=-1, keepdim=True)", "torch.softmax(masked, dim=-1)"),),
-        explanation="A second softmax turns the zeros into positive weights again.",
+        explanation="The masked weights go through a softmax; each row must be divided by its sum.",
         question="What does softmax do with a zero, and what does a plain division do with it?",
         when=("takes a softmax",),
     ),
@@ -158,6 +158,36 @@ MISCONCEPTIONS = (
             "By which number does dropout divide the remaining weights: by the sum of their row, "
             "or by one number for all rows?"
         ),
+    ),
+    Misconception(
+        id="divides_by_what_dropout_leaves",
+        exercise="CausalAttention",
+        swaps=(
+            (
+                "weights = self.dropout(weights)",
+                (
+                    "weights = self.dropout(weights)\n"
+                    "        weights = weights / weights.sum(dim=-1, keepdim=True)"
+                ),
+            ),
+        ),
+        explanation=(
+            "Each row is divided by its sum after dropout, which gives NaN for a row without "
+            "weights; dropout must be the last change to the weights."
+        ),
+        title="Each row is divided by its sum after dropout",
+        question=(
+            "By which number does dropout divide the remaining weights: by the sum of their row, "
+            "or by one number for all rows?"
+        ),
+        when=("divides",),
+    ),
+    Misconception(
+        id="drops_weights_twice",
+        exercise="CausalAttention",
+        swaps=(("self.dropout(weights)", "self.dropout(self.dropout(weights))"),),
+        explanation="Dropout is applied to the weights twice.",
+        question="Which part of the weights is left in training, and which part should be left?",
     ),
     Misconception(
         id="drops_alike_in_every_item",

@@ -30,6 +30,35 @@ def raises_small_probabilities(least: str) -> Misconception:
     )
 
 
+def adds_to_probabilities(number: str) -> Misconception:
+    """Return the mistake that *number* is added to each probability."""
+    return Misconception(
+        id=f"adds_{number}_to_probabilities",
+        exercise="log_softmax",
+        swaps=(
+            (
+                "return shifted - shifted.exp().sum(dim=-1, keepdim=True).log()",
+                f"return (torch.softmax(logits, dim=-1) + {number}).log()",
+            ),
+        ),
+        explanation=f"The number {number} is added to the probabilities before the logarithm.",
+        question="What is the logarithm of a quotient, if you take it before you divide?",
+        when=("calls log", "adds"),
+    )
+
+
+def changes_the_rate(name: str, rate: str, sentence: str, *when: str) -> Misconception:
+    """Return the mistake that the training steps have another learning *rate*."""
+    return Misconception(
+        id=name,
+        exercise="train",
+        swaps=(("targets, learning_rate)", f"targets, {rate})"),),
+        explanation=sentence,
+        question="Which learning rate must the second of three steps use?",
+        when=when,
+    )
+
+
 MISCONCEPTIONS = (
     # log_softmax
     Misconception(
@@ -57,6 +86,42 @@ MISCONCEPTIONS = (
         when=("takes exponentials", "takes a maximum"),
     ),
     Misconception(
+        id="subtracts_the_maximum_only_outside",
+        exercise="log_softmax",
+        swaps=(("shifted.exp()", "logits.exp()"),),
+        explanation=(
+            "The maximum is subtracted outside the exponentials only; their sum must be that of "
+            "the same differences."
+        ),
+        question="The two terms of the difference must come from the same logits. Do they?",
+        when=("takes exponentials", "takes a maximum"),
+    ),
+    Misconception(
+        id="subtracts_one_maximum_from_all_rows",
+        exercise="log_softmax",
+        swaps=(("logits.amax(dim=-1, keepdim=True)", "logits.amax()"),),
+        explanation=(
+            "The largest of all logits is subtracted from every row; it must be the largest of "
+            "the row."
+        ),
+        question="What is left of a row of logits near -1000 if another row contains 1000?",
+        when=("takes a maximum",),
+    ),
+    Misconception(
+        id="takes_the_logarithm_of_raw_exponentials",
+        exercise="log_softmax",
+        swaps=(
+            (".amax(dim=-1, keepdim=True)", " * 0"),
+            ("return shifted", "return shifted.exp().log()"),
+        ),
+        explanation=(
+            "Exponentials of the logits as they are overflow or become 0, and then the logarithm "
+            "is taken of them."
+        ),
+        question="Which number can you subtract from all logits of a row so that none overflows?",
+        when=("takes exponentials", "no takes a maximum", "calls log"),
+    ),
+    Misconception(
         id="forgets_the_maximum",
         exercise="log_softmax",
         swaps=(("shifted = logits - logits.amax(dim=-1, keepdim=True)", "shifted = logits"),),
@@ -81,6 +146,7 @@ MISCONCEPTIONS = (
         when=("divides | calls softmax", "calls log"),
     ),
     *map(raises_small_probabilities, ("1e-9", "1e-12")),
+    *map(adds_to_probabilities, ("1e-8", "1e-9", "1e-10", "1e-12")),
     Misconception(
         id="forgets_the_logarithm_of_the_sum",
         exercise="log_softmax",
@@ -163,7 +229,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="averages_over_the_vocabulary",
         exercise="cross_entropy",
-        swaps=(("return -chosen.mean()", "return -chosen.sum() / log_probabilities.numel()"),),
+        swaps=(("return -chosen.mean()", "return -(chosen.sum() / log_probabilities.numel())"),),
         explanation="The mean also runs over the vocabulary, so the loss is V times too small.",
         question="How many predictions are there, and how many logits?",
         when=("divides", "no calls gather | takes a sum"),
@@ -178,6 +244,92 @@ MISCONCEPTIONS = (
         ),
         question="How many targets are there in a batch of B items with T positions?",
         when=("divides", "takes a sum"),
+    ),
+    Misconception(
+        id="divides_by_the_positions_only",
+        exercise="cross_entropy",
+        swaps=(("chosen.mean()", "chosen.sum() / targets.shape[-1]"),),
+        explanation=(
+            "In a batch, the sum of the losses is divided by the number of positions, but each "
+            "item has that many predictions."
+        ),
+        question="How many targets are there in a batch of B items with T positions?",
+        when=("divides", "takes a sum"),
+    ),
+    Misconception(
+        id="leaves_out_predictions_with_target_0",
+        exercise="cross_entropy",
+        swaps=(("chosen.mean()", "chosen[targets != 0].mean()"),),
+        explanation=(
+            "Predictions whose target has the id 0 are left out of the mean; here, 0 is a token "
+            "like the others."
+        ),
+        question="Does the docstring treat any id of a target differently from the others?",
+        when=("compares",),
+    ),
+    Misconception(
+        id="counts_no_loss_for_target_0",
+        exercise="cross_entropy",
+        swaps=(
+            (
+                "targets.unsqueeze(-1))  #",
+                "targets.unsqueeze(-1)) * (targets != 0).unsqueeze(-1)  #",
+            ),
+        ),
+        explanation=(
+            "Predictions whose target has the id 0 count as a loss of 0; here, 0 is a token like "
+            "the others."
+        ),
+        question="Does the docstring treat any id of a target differently from the others?",
+        when=("compares",),
+    ),
+    Misconception(
+        id="takes_the_logarithm_of_the_mean",
+        exercise="cross_entropy",
+        swaps=(("chosen.mean()", "chosen.exp().mean().log()"),),
+        explanation=(
+            "The logarithm is taken of the mean probability; it must be the mean of the logarithms."
+        ),
+        question="For probabilities of 1 and 0.01, what is the mean of the two losses?",
+        when=("calls log | takes exponentials",),
+    ),
+    Misconception(
+        id="returns_the_perplexity",
+        exercise="cross_entropy",
+        swaps=(("return -chosen.mean()", "return (-chosen.mean()).exp()"),),
+        explanation="The result is e to the power of the loss, which is called perplexity.",
+        question="What must the result be if each target has a probability of 1?",
+        when=("takes exponentials",),
+    ),
+    Misconception(
+        id="reads_the_targets_of_a_batch_in_another_order",
+        exercise="cross_entropy",
+        swaps=(
+            (
+                "targets.unsqueeze(-1)",
+                "targets.transpose(0, -1).reshape(targets.shape).unsqueeze(-1)",
+            ),
+        ),
+        explanation=(
+            "The targets of a batch are read in the wrong order, so predictions are compared with "
+            "targets of others."
+        ),
+        question="Which row of the logits belongs to the second target of the first item?",
+        when=("swaps axes",),
+    ),
+    Misconception(
+        id="compares_with_the_next_target",
+        exercise="cross_entropy",
+        swaps=(
+            ("gather(-1, targets", "gather(-1, targets[..., 1:]"),
+            ("log_probabilities.", "log_probabilities[..., :-1, :]."),
+        ),
+        explanation=(
+            "Each prediction is compared with the target of the next one, but the targets are "
+            "already aligned with the logits."
+        ),
+        question="To which row of the logits does the first target belong?",
+        when=("slices",),
     ),
     Misconception(
         id="measures_how_certain_the_prediction_is",
@@ -672,6 +824,26 @@ MISCONCEPTIONS = (
         question="How many parameters does your loop over model.parameters() change?",
     ),
     Misconception(
+        id="ends_at_a_parameter_without_a_gradient",
+        exercise="train_step",
+        swaps=(
+            (
+                "in model.parameters():",
+                (
+                    "in list(model.parameters())[\n            : [\n"
+                    "                *(p.grad is None for p in model.parameters()), True\n"
+                    "            ].index(True)\n        ]:"
+                ),
+            ),
+        ),
+        explanation=(
+            "The steps end at the first parameter without a gradient; only this parameter must "
+            "stay as it is."
+        ),
+        question="What happens to the parameters after one that the loss does not depend on?",
+        when=("leaves loops early",),
+    ),
+    Misconception(
         id="averages_the_gradient_again",
         exercise="train_step",
         swaps=(
@@ -797,6 +969,33 @@ MISCONCEPTIONS = (
         ),
         explanation="Every step uses the first batch; the others are never seen.",
         question="Which variables change from one iteration of your loop to the next?",
+    ),
+    Misconception(
+        id="trains_once_only",
+        exercise="train",
+        swaps=(("in batches:", "in batches[:1]:"),),
+        explanation=(
+            "Only the first batch is used, and the list ends with its loss; there must be one "
+            "step for each batch."
+        ),
+        question="How many steps does your code take for three batches?",
+    ),
+    changes_the_rate(
+        "lowers_the_rate_linearly",
+        "learning_rate * (1 - len(losses) / len(batches))",
+        "The learning rate falls linearly from step to step; it must stay as it is.",
+    ),
+    changes_the_rate(
+        "divides_the_rate_by_the_number_of_the_step",
+        "learning_rate / (len(losses) + 1)",
+        "The learning rate is divided by the number of the step; it must stay as it is.",
+        "divides",
+    ),
+    changes_the_rate(
+        "divides_the_rate_by_the_number_of_batches",
+        "learning_rate / len(batches)",
+        "The learning rate is divided by the number of batches; it must stay as it is.",
+        "divides",
     ),
     Misconception(
         id="trains_a_copy",

@@ -313,6 +313,57 @@ MISCONCEPTIONS = (
         when=("subtracts", "multiplies matrices | takes a sum"),
     ),
     Misconception(
+        id="subtracts_the_squares_from_each_row",
+        exercise="softmax_jacobian",
+        swaps=(("torch.outer(weights, weights)", "weights * weights"),),
+        explanation=(
+            "The squares of the weights are subtracted from each row; entry [i, j] needs the "
+            "product of two weights, w_i w_j."
+        ),
+        question="Which two weights does the derivative of weight 0 by score 1 contain?",
+        when=("subtracts",),
+    ),
+    Misconception(
+        id="subtracts_the_weights_from_each_row",
+        exercise="softmax_jacobian",
+        swaps=(("torch.outer(weights, weights)", "weights"),),
+        explanation=(
+            "The weights themselves are subtracted from each row; they must be multiplied by the "
+            "weight of the row first."
+        ),
+        question="How many different numbers are w_i w_j for 3 weights, and how many are w_j?",
+    ),
+    Misconception(
+        id="subtracts_the_weights_from_each_column",
+        exercise="softmax_jacobian",
+        swaps=(("torch.outer(weights, weights)", "weights[:, None]"),),
+        explanation=(
+            "The weights themselves are subtracted from each column; they must be multiplied by "
+            "the weight of the column first."
+        ),
+        question="How many different numbers are w_i w_j for 3 weights, and how many are w_i?",
+    ),
+    Misconception(
+        id="multiplies_by_one_minus_the_weight_everywhere",
+        exercise="softmax_jacobian",
+        swaps=((JACOBIAN, "return torch.outer(weights, 1 - weights)"),),
+        explanation=(
+            "Entry [i, j] is w_i (1 - w_j), which is right on the diagonal only; off it, the "
+            "derivative is -w_i w_j."
+        ),
+        question="What happens to weight 0 if score 1 grows?",
+    ),
+    Misconception(
+        id="subtracts_the_squares_twice",
+        exercise="softmax_jacobian",
+        swaps=(("torch.diag(weights)", "torch.diag(weights * (1 - weights))"),),
+        explanation=(
+            "On the diagonal, the square of the weight is subtracted twice: it is w - 2w², and it "
+            "must be w - w²."
+        ),
+        question="What do you get if you multiply out w (1 - w)?",
+    ),
+    Misconception(
         id="forgets_the_weights_on_the_diagonal",
         exercise="softmax_jacobian",
         swaps=((JACOBIAN, "return -torch.outer(weights, weights)"),),
@@ -453,6 +504,17 @@ MISCONCEPTIONS = (
         when=("subtracts",),
     ),
     Misconception(
+        id="subtracts_the_squares_of_weights_twice",
+        exercise="softmax_backward",
+        swaps=(("(grad_weights - mean)", "(grad_weights * (1 - weights) - mean)"),),
+        explanation=(
+            "The square of each weight is subtracted twice on the diagonal of the Jacobian: it is "
+            "w - 2w², and it must be w - w²."
+        ),
+        question="What do you get if you multiply out w (1 - w)?",
+        when=("subtracts",),
+    ),
+    Misconception(
         id="subtracts_the_unweighted_mean",
         exercise="softmax_backward",
         swaps=(("(weights * grad_weights).sum", "grad_weights.mean"),),
@@ -471,10 +533,7 @@ MISCONCEPTIONS = (
             "The products are averaged, but the weights already sum to one: the sum of the "
             "products is the weighted mean."
         ),
-        question=(
-            "By which number does your mean divide, and where does this number occur in the "
-            "formula?"
-        ),
+        question="What do the weights in Σ w_j g_j sum to, and does a division follow the sum?",
         when=("takes a mean | divides",),
     ),
     Misconception(
@@ -842,6 +901,48 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
+        id="subtracts_the_sum_of_grad_context",
+        exercise="attention_backward",
+        swaps=(
+            (
+                "softmax_backward(weights, grad_weights)",
+                "(weights * (grad_weights - grad_context.sum(dim=-1, keepdim=True)))",
+            ),
+        ),
+        explanation=(
+            "The sum of a row of grad_context is subtracted; its entries must be multiplied by "
+            "those of the context vector first."
+        ),
+        question="Why does the mean of the gradients, weighted by a row, equal one dot product?",
+        when=("subtracts",),
+    ),
+    Misconception(
+        id="transposes_the_gradient_of_the_weights",
+        exercise="attention_backward",
+        swaps=(
+            (
+                "grad_context @ values.transpose(-2, -1)",
+                "values @ grad_context.transpose(-2, -1)",
+            ),
+        ),
+        explanation=(
+            "The gradient of the weights has a row for each key; it must have a row for each query."
+        ),
+        question="Which axis of the weights counts the queries, and which the keys?",
+        when=("multiplies matrices",),
+    ),
+    Misconception(
+        id="scales_the_gradient_of_the_values",
+        exercise="attention_backward",
+        swaps=((GRAD_VALUES, f"{GRAD_VALUES} * scale"),),
+        explanation=(
+            "The gradient of the values is multiplied by the scale, which does not occur between "
+            "the weights and the context."
+        ),
+        question="Through which steps does a change of one value reach the context?",
+        when=("multiplies | divides",),
+    ),
+    Misconception(
         id="multiplies_each_by_itself",
         exercise="attention_backward",
         swaps=(
@@ -1000,6 +1101,32 @@ MISCONCEPTIONS = (
         ),
         question="How does the gradient of a matrix change if the same tokens come twice?",
         when=("divides",),
+    ),
+    Misconception(
+        id="averages_the_ways_to_x",
+        exercise="self_attention_backward",
+        swaps=((f"grad_x = {ALL_WAYS}", f"grad_x = ({ALL_WAYS}) / 3"),),
+        explanation=(
+            "The gradient of x is the mean of its three paths; it must be their sum, because x is "
+            "used three times."
+        ),
+        question="What is the derivative of f(x) + g(x) + h(x)?",
+        when=("divides",),
+    ),
+    Misconception(
+        id="transposes_the_gradients_of_the_matrices",
+        exercise="self_attention_backward",
+        swaps=(
+            (
+                f"return {', '.join(ALL_GRADIENTS)}",
+                "return grad_x, grad_W_query.T, grad_W_key.T, grad_W_value.T",
+            ),
+        ),
+        explanation=(
+            "The gradients of the matrices are transposed, but each must have the shape of its "
+            "matrix, (d_in, d)."
+        ),
+        question="Which axis of W_query belongs to the features of x?",
     ),
     takes_another_matrix("keys", "query"),
     takes_another_matrix("queries", "key"),

@@ -13,6 +13,9 @@ SPLIT_QUERIES = "queries = queries.view(B, T, H, d).transpose(1, 2)"
 SPLIT_KEYS = "keys = keys.view(B, T, H, d).transpose(1, 2)"
 SPLIT_VALUES = "values = values.view(B, T, H, d).transpose(1, 2)"
 
+FROM_ZERO = ("torch.arange(num_keys - num_queries, num_keys)", "torch.arange(num_queries)")
+PLUS = ("return -alibi_slopes", "return alibi_slopes")
+
 MISCONCEPTIONS = (
     # sinusoidal_positions
     Misconception(
@@ -361,6 +364,30 @@ MISCONCEPTIONS = (
         ),
         question="What becomes of the pair (1, 0) at a small angle, with halves and without?",
     ),
+    Misconception(
+        id="repeats_the_angles_side_by_side_for_neighbours",
+        exercise="apply_rotary",
+        swaps=(
+            (
+                TURNED,
+                (
+                    "if not halves:\n"
+                    "        wide = torch.cat((cos, cos), dim=-1), torch.cat((sin, sin), dim=-1)\n"
+                    "        (cos, more), (sin, most) = ((one[..., ::2], one[..., 1::2]) "
+                    "for one in wide)\n"
+                    "        return torch.stack((a * cos - b * sin, a * most + b * more), "
+                    "dim=-1).flatten(-2)\n"
+                    "    turned = a * cos - b * sin, a * sin + b * cos"
+                ),
+            ),
+        ),
+        explanation=(
+            "Neighbouring features are paired, but the angles are arranged for halves: the two "
+            "features of a pair get the angles of different pairs."
+        ),
+        question="Which angle do features 2 and 3 need, if d is 8 and they are one pair?",
+        when=("repeats",),
+    ),
     # alibi_slopes
     Misconception(
         id="halves_slopes_for_any_number_of_heads",
@@ -486,6 +513,53 @@ MISCONCEPTIONS = (
             "must be at the last key."
         ),
         question="With a single query and three keys, at which position is the query?",
+    ),
+    *(
+        Misconception(
+            id=name,
+            exercise="alibi_bias",
+            swaps=(
+                ("queries[:, None] - keys", "(queries[:, None] - keys).clamp(min=0)"),
+                *swaps,
+            ),
+            explanation=explanation,
+            question=(
+                "Which bias do one query and the first of three keys get, and which the last key?"
+            ),
+        )
+        for name, swaps, explanation in (
+            (
+                "adds_clamped_distances",
+                (PLUS,),
+                "The minus is missing: the bias grows with the distance, and it must fall.",
+            ),
+            (
+                "clamps_distances_from_the_first_key",
+                (FROM_ZERO,),
+                (
+                    "The positions of the queries count from 0; the last query must be at the "
+                    "position of the last key."
+                ),
+            ),
+            (
+                "adds_clamped_distances_from_the_first_key",
+                (FROM_ZERO, PLUS),
+                (
+                    "The minus is missing, and the first query is at the first key; the bias must "
+                    "fall with the distance, and the last query must be at the last key."
+                ),
+            ),
+        )
+    ),
+    Misconception(
+        id="adds_distances_from_the_first_key",
+        exercise="alibi_bias",
+        swaps=(FROM_ZERO, PLUS),
+        explanation=(
+            "The bias lacks the minus, and the first query is put at the first key; the bias must "
+            "fall with the distance, and the last query must be at the last key."
+        ),
+        question="Which bias do one query and the first of three keys get, and which the last key?",
     ),
     Misconception(
         id="measures_from_the_start_of_the_text",

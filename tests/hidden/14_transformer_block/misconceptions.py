@@ -173,6 +173,13 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
+        id="multiplies_by_no_scale",
+        exercise="LayerNorm",
+        swaps=(("self.scale * normalized", "normalized"),),
+        explanation="The normalized features are not multiplied by scale.",
+        question="What does the parameter scale change in the result?",
+    ),
+    Misconception(
         id="adds_no_shift",
         exercise="LayerNorm",
         when=("no reads shift",),
@@ -344,7 +351,21 @@ MISCONCEPTIONS = (
             "This is the sigmoid approximation x · sigmoid(1.702 x); the exercise asks for the "
             "tanh approximation of GELU."
         ),
-        question="Where in your code is the cubic term of the formula?",
+        question="Which function and which power of x does the formula in the docstring contain?",
+    ),
+    Misconception(
+        id="takes_the_cube_alone",
+        exercise="gelu",
+        swaps=(("(x + 0.044715 * x**3)", "(0.044715 * x**3)"),),
+        explanation="Inside the tanh, x itself is missing: only its cube is there.",
+        question="Which terms are in the parentheses after the root in the docstring?",
+    ),
+    Misconception(
+        id="writes_a_digit_too_early",
+        exercise="gelu",
+        swaps=(("0.044715 *", "0.44715 *"),),
+        explanation="The factor of the cube is 0.44715; it must be 0.044715.",
+        question="How many zeros has the factor of the cube in the docstring?",
     ),
     Misconception(
         id="forgets_the_half",
@@ -545,6 +566,19 @@ MISCONCEPTIONS = (
         question="What is silu(-1), and what does your gate give for -1?",
     ),
     Misconception(
+        id="adds_the_gate_to_up",
+        exercise="SwiGLU",
+        swaps=(
+            (
+                "gate * torch.sigmoid(gate) * self.up(x)",
+                "gate * torch.sigmoid(gate) + self.up(x)",
+            ),
+        ),
+        explanation="The results of the gate and of up are added; they must be multiplied.",
+        question="What must the result be where the gate is 0?",
+        when=("adds",),
+    ),
+    Misconception(
         id="leaves_out_the_gate",
         exercise="SwiGLU",
         swaps=(
@@ -725,6 +759,19 @@ MISCONCEPTIONS = (
             "What must a pre-norm block return if attention and the feed-forward network return "
             "zeros?"
         ),
+    ),
+    Misconception(
+        id="normalizes_the_results_in_pre_norm",
+        exercise="TransformerBlock",
+        swaps=(
+            ("self.att(self.norm1(x))", "self.norm1(self.att(x))"),
+            ("self.ff(self.norm2(x))", "self.norm2(self.ff(x))"),
+        ),
+        explanation=(
+            "In pre-norm, the norms are applied to the results of the parts; they must normalize "
+            "the inputs."
+        ),
+        question="Which comes first in pre-norm, the norm or the part?",
     ),
     Misconception(
         id="normalizes_before_the_sum_in_post_norm",

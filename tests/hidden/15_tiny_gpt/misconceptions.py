@@ -62,15 +62,25 @@ MISCONCEPTIONS = (
         question="Which container of torch registers the layers in it?",
     ),
     Misconception(
+        id="shares_one_attention",
+        exercise="GPT",
+        swaps=(
+            (
+                "TransformerBlock(attention, d_model",
+                "TransformerBlock(self.blocks[0].att if len(self.blocks) else attention, d_model",
+            ),
+        ),
+        explanation="The blocks share one attention module; each block must have its own.",
+        question="How many attention modules does a model with three blocks have?",
+        when=("calls MultiHeadAttention",),
+    ),
+    Misconception(
         id="uses_one_block_many_times",
         exercise="GPT",
         swaps=(
             (
-                "self.blocks.append(TransformerBlock(attention, d_model, 4 * d_model))",
-                (
-                    "block = TransformerBlock(attention, d_model, 4 * d_model)\n"
-                    "            self.blocks.append(self.blocks[0] if len(self.blocks) else block)"
-                ),
+                "TransformerBlock(attention, d_model, 4 * d_model)",
+                "[TransformerBlock(attention, d_model, 4 * d_model), *self.blocks][-1]",
             ),
         ),
         explanation="All layers use the same block; each layer needs a block with its own weights.",
@@ -140,15 +150,45 @@ MISCONCEPTIONS = (
         id="gives_every_block_the_embeddings",
         exercise="GPT",
         when=("loops",),
-        swaps=(
-            ("        for block", "        start = x\n        for block"),
-            ("block(x)", "block(start)"),
-        ),
+        swaps=(("block(x)", "block(self.tok_emb(ids) + self.pos_emb(positions))"),),
         explanation=(
             "Every block gets the embeddings, so only the last block has an effect; each block "
             "must get the output of the block before it."
         ),
         question="What is the input of the second block?",
+    ),
+    Misconception(
+        id="normalizes_after_each_block",
+        exercise="GPT",
+        swaps=(
+            ("x = block(x)", "x = self.final_norm(block(x))"),
+            ("self.out_head(self.final_norm(x))", "self.out_head(x)"),
+        ),
+        explanation=(
+            "The final_norm is applied after each block; it must be applied once, after the last "
+            "block."
+        ),
+        question="How often does your forward apply final_norm in a model with three blocks?",
+    ),
+    Misconception(
+        id="scales_the_embeddings",
+        exercise="GPT",
+        swaps=(("self.tok_emb(ids) +", "self.tok_emb(ids) * self.tok_emb.embedding_dim**0.5 +"),),
+        explanation=(
+            "The rows of tok_emb are multiplied by the root of d_model, as in the original "
+            "transformer; a GPT adds them as they are."
+        ),
+        question="By which factor does the docstring multiply the row of tok_emb?",
+    ),
+    Misconception(
+        id="adds_the_input_of_each_block_again",
+        exercise="GPT",
+        swaps=(("x = block(x)", "x = x + block(x)"),),
+        explanation=(
+            "The input of each block is added to its result; the block itself already adds its "
+            "input."
+        ),
+        question="Which sums does the forward of TransformerBlock contain?",
     ),
     Misconception(
         id="normalizes_the_end_with_one_feature_less",
@@ -253,6 +293,22 @@ MISCONCEPTIONS = (
         question="Which two tables turn ids into vectors?",
     ),
     Misconception(
+        id="counts_attention_without_out_proj",
+        exercise="count_parameters",
+        swaps=(("4 * d_model**2 + d_model", "3 * d_model**2"),),
+        explanation=(
+            "The layer out_proj is not counted in each block: d_model² weights and d_model biases."
+        ),
+        question="Which four layers does your attention create?",
+    ),
+    Misconception(
+        id="counts_a_bias_of_the_head",
+        exercise="count_parameters",
+        swaps=(("vocab_size * d_model\n", "(d_model + 1) * vocab_size\n"),),
+        explanation="A bias of out_head is counted, vocab_size numbers; this layer has no bias.",
+        question="Does out_head have a bias?",
+    ),
+    Misconception(
         id="counts_no_biases_of_the_feed_forward_network",
         exercise="count_parameters",
         swaps=(("8 * d_model**2 + 5 * d_model", "8 * d_model**2"),),
@@ -261,6 +317,16 @@ MISCONCEPTIONS = (
             "them, and linear2 has d_model."
         ),
         question="Which parameters does an nn.Linear have besides its matrix?",
+    ),
+    Misconception(
+        id="counts_two_wide_biases_of_the_feed_forward_network",
+        exercise="count_parameters",
+        swaps=(("+ 5 * d_model", "+ 8 * d_model"),),
+        explanation=(
+            "The bias of linear2 is counted with 4 · d_model numbers, but this layer returns "
+            "d_model features."
+        ),
+        question="How many numbers has the bias of a layer that returns d_model features?",
     ),
     Misconception(
         id="counts_equal_biases_of_the_feed_forward_network",
@@ -367,15 +433,29 @@ MISCONCEPTIONS = (
         id="returns_the_corrected_means",
         exercise="adamw_step",
         swaps=(
-            ("direction = mean / (1 - beta1**step)", "mean = direction = mean / (1 - beta1**step)"),
             (
-                "size = torch.sqrt(square / (1 - beta2**step))",
-                "square = square / (1 - beta2**step)\n    size = torch.sqrt(square)",
+                "return parameter, mean, square",
+                "return parameter, mean / (1 - beta1**step), square / (1 - beta2**step)",
             ),
         ),
         explanation=(
             "The corrected means are returned, so the next step corrects them once more. The "
             "correction must be for the step only."
+        ),
+        question="From which number does the next step continue its mean?",
+    ),
+    Misconception(
+        id="returns_the_corrected_mean",
+        exercise="adamw_step",
+        swaps=(
+            (
+                "return parameter, mean, square",
+                "return parameter, mean / (1 - beta1**step), square",
+            ),
+        ),
+        explanation=(
+            "The corrected mean of the gradients is returned, so the next step corrects it once "
+            "more; the correction must be for the step only."
         ),
         question="From which number does the next step continue its mean?",
     ),
@@ -420,6 +500,25 @@ MISCONCEPTIONS = (
             "The gradients are 1 and -1. What is the square of their mean, and what is the mean of "
             "their squares?"
         ),
+    ),
+    Misconception(
+        id="exchanges_the_shares_of_the_means",
+        exercise="adamw_step",
+        swaps=(
+            (
+                "beta1 * mean + (1 - beta1) * gradient",
+                "(1 - beta1) * mean + beta1 * gradient",
+            ),
+            (
+                "beta2 * square + (1 - beta2) * gradient**2",
+                "(1 - beta2) * square + beta2 * gradient**2",
+            ),
+        ),
+        explanation=(
+            "The shares of the means are swapped: the old mean must count with beta, and the new "
+            "gradient with 1 - beta."
+        ),
+        question="With a beta of 0.9, should the mean change quickly or slowly?",
     ),
     Misconception(
         id="exchanges_the_betas",
@@ -769,22 +868,7 @@ MISCONCEPTIONS = (
         id="measures_with_a_graph",
         exercise="estimate_loss",
         when=("no calls no_grad", "no calls inference_mode"),
-        swaps=(
-            (
-                (
-                    "    with torch.no_grad():\n"
-                    "        logits = model(inputs)  # (count, length, V)\n"
-                    "        loss = nn.functional.cross_entropy(logits.flatten(0, 1), "
-                    "targets.flatten())\n"
-                ),
-                (
-                    "    logits = model(inputs)\n"
-                    "    loss = nn.functional.cross_entropy(\n"
-                    "        logits.flatten(0, 1), targets.flatten()\n"
-                    "    )\n"
-                ),
-            ),
-        ),
+        swaps=(("with torch.no_grad():", "with torch.enable_grad():"),),
         explanation="The measurement builds a graph, which costs memory and time for nothing.",
         question="Do you call `backward` on this loss?",
     ),
@@ -823,6 +907,60 @@ MISCONCEPTIONS = (
         ),
         explanation="Only the first piece is measured; the loss must be the mean over all pieces.",
         question="How many pieces of 6 tokens, each with a token after it, are in 25 ids?",
+    ),
+    Misconception(
+        id="leaves_out_the_last_piece",
+        exercise="estimate_loss",
+        swaps=(("(len(ids) - 1) // length", "(len(ids) - 2) // length"),),
+        explanation="A last piece that still fits is left out; it must be measured, too.",
+        question="How many pieces of 6 tokens, each with a token after it, are in 25 ids?",
+    ),
+    Misconception(
+        id="divides_by_the_number_of_pieces",
+        exercise="estimate_loss",
+        swaps=(
+            (
+                "targets.flatten())\n    model.train",
+                'targets.flatten(), reduction="sum") / count\n    model.train',
+            ),
+        ),
+        explanation=(
+            "The sum of the losses is divided by the number of pieces; it must be divided by the "
+            "number of tokens in them."
+        ),
+        question="How many predictions does a piece of *length* tokens hold?",
+    ),
+    Misconception(
+        id="measures_the_rest_as_well",
+        exercise="estimate_loss",
+        swaps=(
+            (
+                "logits.flatten(0, 1), targets.flatten()",
+                (
+                    "*(\n"
+                    "            (logits.flatten(0, 1), targets.flatten())\n"
+                    "            if (len(ids) - 1) % length == 0\n"
+                    "            else (\n"
+                    "                torch.cat((logits.flatten(0, 1), "
+                    "model(ids[None, count * length : -1])[0])),\n"
+                    "                ids[1:],\n"
+                    "            )\n"
+                    "        )"
+                ),
+            ),
+        ),
+        explanation=(
+            "The rest of the text is measured as a shorter piece; it must be left out, because "
+            "each piece has *length* tokens."
+        ),
+        question="Which of 18 tokens are in pieces of 9 tokens with a token after them?",
+    ),
+    Misconception(
+        id="adds_the_losses_of_the_pieces",
+        exercise="estimate_loss",
+        swaps=(("loss.item()", "loss.item() * count"),),
+        explanation="The losses of the pieces are added; the result must be their mean.",
+        question="How does your loss change if the text is twice as long?",
     ),
     Misconception(
         id="cuts_overlapping_pieces",
@@ -920,6 +1058,21 @@ MISCONCEPTIONS = (
         explanation="One limit is used for all rows; each row has its own k-th largest logit.",
         question="How many limits do logits of shape (B, V) need?",
     ),
+    Misconception(
+        id="takes_the_kth_smallest_for_the_limit",
+        exercise="top_k_logits",
+        swaps=(
+            (
+                "torch.topk(logits, k, dim=-1).values[..., -1:]",
+                "torch.topk(logits, k, dim=-1, largest=False).values[..., -1:]",
+            ),
+        ),
+        explanation=(
+            "The limit is the k-th smallest logit, as in a list in ascending order; it must be the "
+            "k-th largest."
+        ),
+        question="With k = 1, which logit is the only one that is kept?",
+    ),
     # sample_next
     Misconception(
         id="checks_top_k_only_when_it_draws",
@@ -936,10 +1089,66 @@ MISCONCEPTIONS = (
         exercise="sample_next",
         swaps=(("logits = top_k_logits(logits, top_k)", "top_k_logits(logits, top_k)"),),
         explanation=(
-            "The limit top_k has no effect on the draw: every token can be drawn, including those "
-            "below the k-th largest logit."
+            "Tokens below the k-th largest logit can be drawn; with top_k, the draw must leave "
+            "them out."
         ),
         question="Which variable does your softmax read, and does top_k change it?",
+    ),
+    Misconception(
+        id="takes_one_limit_for_the_batch",
+        exercise="sample_next",
+        when=("calls topk | calls sort | calls argsort | calls kthvalue",),
+        swaps=(
+            (
+                "= top_k_logits(logits, top_k)",
+                (
+                    "= logits.masked_fill(\n"
+                    "            logits < top_k_logits(logits, top_k).topk(top_k).values.min(),\n"
+                    "            -torch.inf,\n"
+                    "        )"
+                ),
+            ),
+        ),
+        explanation=(
+            "The smallest limit of the batch is used for all items; each item has its own k-th "
+            "largest logit."
+        ),
+        question="How many limits do logits of shape (B, V) need?",
+    ),
+    Misconception(
+        id="takes_places_for_ids",
+        exercise="sample_next",
+        when=("calls topk | calls sort | calls argsort | calls kthvalue",),
+        swaps=(
+            (
+                "top_k_logits(logits, top_k)",
+                "top_k_logits(logits, top_k).topk(top_k, dim=-1).values",
+            ),
+        ),
+        explanation=(
+            "With top_k, the place of a token among the k largest logits is taken for its id; the "
+            "indices of topk hold the ids."
+        ),
+        question="Which id does your code take for the largest of the k logits?",
+    ),
+    Misconception(
+        id="draws_places_for_ids",
+        exercise="sample_next",
+        when=("calls topk | calls sort | calls argsort | calls kthvalue",),
+        swaps=(
+            (
+                "torch.softmax(logits / temperature",
+                (
+                    "torch.softmax(\n"
+                    "        (logits if top_k is None else logits.topk(top_k).values) / temperature"
+                ),
+            ),
+        ),
+        explanation=(
+            "With top_k, the drawn place among the k largest logits is taken for an id; the "
+            "indices of topk hold the ids."
+        ),
+        question="Which id does your code take for the largest of the k logits?",
     ),
     Misconception(
         id="divides_by_a_temperature_of_zero",
@@ -1018,7 +1227,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="builds_a_graph",
         exercise="generate",
-        swaps=(("with torch.no_grad():", "if True:"),),
+        swaps=(("with torch.no_grad():", "with torch.enable_grad():"),),
         title="The model runs outside torch.no_grad()",
         explanation=(
             "The model runs outside torch.no_grad(), so torch stores every step for gradients that "
@@ -1029,22 +1238,14 @@ MISCONCEPTIONS = (
     Misconception(
         id="returns_only_the_new_tokens",
         exercise="generate",
-        swaps=(
-            ("    with torch.no_grad():", "    T = ids.shape[1]\n    with torch.no_grad():"),
-            ("return ids", "return ids[:, T:]"),
-        ),
+        swaps=(("return ids", "return ids[:, ids.shape[1] - new_tokens :]"),),
         explanation="Only the new tokens are returned; the result must begin with the given ids.",
         question="How long is the result for 3 given and 4 new tokens?",
     ),
     Misconception(
         id="forgets_the_beginning",
         exercise="generate",
-        swaps=(
-            (
-                "logits = model(ids[:, -context_length:])",
-                ("ids = ids[:, -context_length:]\n            logits = model(ids)"),
-            ),
-        ),
+        swaps=(("torch.cat((ids, next_ids)", "torch.cat((ids[:, -context_length:], next_ids)"),),
         explanation=(
             "The ids themselves are cropped, so the result loses its beginning; only the input "
             "of the model may be cropped."
@@ -1074,10 +1275,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="cuts_the_text_only_once",
         exercise="generate",
-        swaps=(
-            ("    with torch.no_grad():", "    T = ids.shape[1]\n    with torch.no_grad():"),
-            ("ids[:, -context_length:]", "ids[:, max(0, T - context_length) :]"),
-        ),
+        swaps=(("-context_length:]", "max(0, ids.shape[1] - _ - context_length) :]"),),
         explanation=(
             "Only the given text is cut to context_length tokens; with the new ones, the input of "
             "the model becomes longer."
@@ -1103,5 +1301,14 @@ MISCONCEPTIONS = (
             "get the last context_length tokens."
         ),
         question="How many tokens does your model get in the third step?",
+    ),
+    Misconception(
+        id="shows_only_the_given_text",
+        exercise="generate",
+        swaps=(("model(ids[:,", "model(ids[:, : ids.shape[1] - _][:,"),),
+        explanation=(
+            "The model gets only the given text in each step; it must also get the new tokens."
+        ),
+        question="Which tokens does your model get in the third step?",
     ),
 )

@@ -54,14 +54,14 @@ MISCONCEPTIONS = (
     Misconception(
         id="marks_the_hidden_keys",
         exercise="lower_right_mask",
-        swaps=((TRIL, "return torch.ones(num_queries, num_keys).triu(diagonal=past + 1)"),),
+        swaps=((TRIL, TRIL.replace("return ", "return 1 - ")),),
         explanation="The mask marks the hidden keys, but it must mark the visible ones.",
         question="What must the mask contain for a query and the key of its own token?",
     ),
     Misconception(
         id="aligns_to_the_upper_left",
         exercise="lower_right_mask",
-        swaps=((TRIL, "return torch.ones(num_queries, num_keys).tril()"),),
+        swaps=((TRIL, TRIL.replace("diagonal=past", "")),),
         explanation=(
             "The mask is aligned to the upper left corner: query 0 sees only key 0, but the last "
             "query belongs to the last key."
@@ -85,7 +85,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="hides_each_token_from_itself",
         exercise="lower_right_mask",
-        swaps=(("past = num_keys - num_queries", "past = num_keys - num_queries - 1"),),
+        swaps=((TRIL, TRIL.replace("=past", "=past - 1")),),
         explanation=(
             "Each query sees only the keys before its own token; it must also see the key of its "
             "own token."
@@ -107,15 +107,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="returns_numbers_to_add",
         exercise="lower_right_mask",
-        swaps=(
-            (
-                TRIL,
-                (
-                    "mask = torch.ones(num_queries, num_keys).tril(diagonal=past)\n"
-                    "    return torch.zeros_like(mask).masked_fill(mask == 0, -torch.inf)"
-                ),
-            ),
-        ),
+        swaps=((TRIL, f"{TRIL}.log()"),),
         explanation=(
             "The mask is additive, with 0 and minus infinity; the exercise asks for 1 where a "
             "key is visible, and 0 elsewhere."
@@ -147,7 +139,7 @@ MISCONCEPTIONS = (
         id="shows_the_next_token",
         exercise="lower_right_mask",
         when=("compares",),
-        swaps=((TRIL, "return torch.ones(num_queries, num_keys).tril(diagonal=past + 1)"),),
+        swaps=((TRIL, TRIL.replace("=past", "=past + 1")),),
         explanation="Each query also sees the key after its own token, which must be hidden.",
         question="Which keys may the first of two new tokens see?",
     ),
@@ -216,6 +208,18 @@ MISCONCEPTIONS = (
         ),
     ),
     *in_both(
+        "masks_with_a_cache_only",
+        dict.fromkeys(
+            (ATTEND, HEADS), ((FILL, f"masked = scores if cache is None else {FILL[9:]}"),)
+        ),
+        explanation=(
+            "Nothing is hidden in a call without a cache, but the tokens of a first call must not "
+            "see those after them."
+        ),
+        title="Nothing is hidden in a call without a cache",
+        question="Five tokens arrive in the first call. Which keys must the first of them see?",
+    ),
+    *in_both(
         "keeps_the_values_of_new_tokens",
         joined("torch.cat((past_keys, keys){axis})", "values"),
         when=("joins",),
@@ -234,6 +238,15 @@ MISCONCEPTIONS = (
             "for more tokens than there are weights."
         ),
         question="With which keys must the query of a new token be compared?",
+    ),
+    *in_both(
+        "attends_from_the_last_token_only",
+        {
+            ATTEND: ((RESULTS[ATTEND], RESULTS[ATTEND].replace(" @ values", "[-1:] @ values")),),
+            HEADS: ((RESULTS[HEADS], RESULTS[HEADS].replace("(context)", "(context[:, -1:])")),),
+        },
+        explanation="Only the last token gets a context vector; each new token must get one.",
+        question="How many context vectors must a call with 3 new tokens give?",
     ),
     # What is kept
     *in_both(
@@ -278,6 +291,12 @@ MISCONCEPTIONS = (
         joined("torch.cat((past_keys, keys){axis})", "torch.cat((past_keys, values){axis})"),
         explanation="The cached keys are used as values, in front of the values of the new tokens.",
         question="Which of the two entries of the cache belongs in front of the new values?",
+    ),
+    *in_both(
+        "keeps_values_as_keys",
+        joined("torch.cat((past_values, keys){axis})", "torch.cat((past_values, values){axis})"),
+        explanation="The cached values are used as keys, in front of the keys of the new tokens.",
+        question="Which of the two entries of the cache belongs in front of the new keys?",
     ),
     *in_both(
         "reads_the_cache_in_the_wrong_order",

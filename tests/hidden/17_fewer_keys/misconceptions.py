@@ -110,10 +110,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="shows_sinks_to_earlier_tokens",
         exercise="window_mask",
-        swaps=(
-            (VISIBLE, "visible = (j <= i) & (i - j < window)"),
-            (CAUSAL, "return visible | (j < sinks)"),
-        ),
+        swaps=((CAUSAL, f"{CAUSAL} | (j < sinks)"),),
         explanation=(
             "The sinks are also visible to the tokens before them, but no query may see a later "
             "key."
@@ -124,7 +121,7 @@ MISCONCEPTIONS = (
         id="opens_the_window_to_both_sides",
         exercise="window_mask",
         swaps=(
-            (VISIBLE, "visible = ((i - j).abs() < window) | (j < sinks)"),
+            (VISIBLE, VISIBLE.replace("i - j", "(i - j).abs()")),
             (CAUSAL, "return visible"),
         ),
         explanation=(
@@ -308,6 +305,19 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
+        id="masks_with_a_window_only",
+        exercise="GroupedQueryAttention",
+        swaps=(
+            ("masked = scores.masked_fill(visible == 0,", "masked = scores.masked_fill(hidden,"),
+            (
+                "visible = window_mask(T, T if self.window is None else self.window)",
+                "hidden = (window_mask(T, self.window or T) == 0) & (self.window is not None)",
+            ),
+        ),
+        explanation="Without a window, nothing is hidden; attention must be causal then as well.",
+        question="Which keys may a token see if window is None?",
+    ),
+    Misconception(
         id="ignores_the_window",
         exercise="GroupedQueryAttention",
         swaps=((BAND, "visible = window_mask(T, T)"),),
@@ -479,6 +489,17 @@ MISCONCEPTIONS = (
         explanation="Without a window, None is passed to window_mask, which needs a number.",
         question="How many of T tokens are in the window if there is no window?",
     ),
+    # rotary_angles and apply_rotary
+    Misconception(
+        id="mirrors_the_second_feature",
+        exercise="apply_rotary",
+        swaps=(("a * sin + b * cos", "b * cos - a * sin"),),
+        explanation=(
+            "The second feature of each pair has a wrong sign at its sine: the product of the "
+            "first feature and the sine is subtracted; it must be added."
+        ),
+        question="Where does the point (1, 0) go if it is rotated by a quarter turn?",
+    ),
     # extend_cache
     Misconception(
         id="puts_new_tokens_before_the_cached",
@@ -505,6 +526,16 @@ MISCONCEPTIONS = (
         question="How many of the tokens in a window are older than the token itself?",
     ),
     Misconception(
+        id="keeps_one_token_too_few",
+        exercise="extend_cache",
+        swaps=((FORGOTTEN, FORGOTTEN.replace("(window - 1)", "max(0, window - 2)")),),
+        explanation=(
+            "The cache keeps window - 2 tokens; the next token sees window - 1 tokens before "
+            "itself."
+        ),
+        question="How many of the tokens in a window are older than the token itself?",
+    ),
+    Misconception(
         id="keeps_all_tokens",
         exercise="extend_cache",
         swaps=((FORGOTTEN, "forgotten = 0"),),
@@ -517,19 +548,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="keeps_all_tokens_with_a_window_of_one",
         exercise="extend_cache",
-        swaps=(
-            (f"    {FORGOTTEN}\n", ""),
-            (
-                KEPT,
-                (
-                    "new_seen = seen + T\n"
-                    "    if window is None:\n"
-                    "        return (keys, values), (keys, values, new_seen)\n"
-                    "    start = -(window - 1)\n"
-                    "    kept = keys[:, :, start:], values[:, :, start:], new_seen"
-                ),
-            ),
-        ),
+        swaps=((FORGOTTEN, FORGOTTEN.replace("window is None", "window in (None, 1)")),),
         explanation=(
             "With a window of 1 the whole cache is kept, as with a slice that starts at -0; the "
             "cache must be empty."
@@ -539,15 +558,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="keeps_the_oldest",
         exercise="extend_cache",
-        swaps=(
-            (
-                KEPT,
-                (
-                    "stay = K - forgotten\n"
-                    "    kept = keys[:, :, :stay], values[:, :, :stay], seen + T"
-                ),
-            ),
-        ),
+        swaps=((KEPT, KEPT.replace("forgotten:", ": K - forgotten")),),
         explanation=(
             "The oldest tokens stay in the cache and the newest are dropped, but the next token "
             "needs the newest ones."
@@ -557,16 +568,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="keeps_only_the_new_tokens",
         exercise="extend_cache",
-        swaps=(
-            ("T, seen = keys.shape[2], 0", "T, seen, own = keys.shape[2], 0, (keys, values)"),
-            (
-                KEPT,
-                (
-                    "forgotten = 0 if window is None else max(0, T - (window - 1))\n"
-                    "    kept = own[0][:, :, forgotten:], own[1][:, :, forgotten:], seen + T"
-                ),
-            ),
-        ),
+        swaps=((KEPT, KEPT.replace("forgotten:", "max(forgotten, K - T) :")),),
         explanation=(
             "Only the keys and values of the new tokens are kept, so the older ones are lost after "
             "one call; the cache must hold old and new tokens."
@@ -576,17 +578,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="keeps_only_the_cached_tokens",
         exercise="extend_cache",
-        swaps=(
-            (
-                KEPT,
-                (
-                    f"{KEPT}\n"
-                    "    if cache is not None:\n"
-                    "        old_k, old_v, _ = cache\n"
-                    "        kept = old_k[:, :, forgotten:], old_v[:, :, forgotten:], seen + T"
-                ),
-            ),
-        ),
+        swaps=((KEPT, KEPT.replace("forgotten:", "forgotten : K - T * (cache is not None)")),),
         explanation=(
             "The kept keys and values are cut from the given cache, without the new tokens, which "
             "the next token needs most."
@@ -655,15 +647,28 @@ MISCONCEPTIONS = (
     Misconception(
         id="returns_the_new_tokens_first",
         exercise="extend_cache",
-        swaps=(
-            ("T, seen = keys.shape[2], 0", "T, seen, own = keys.shape[2], 0, (keys, values)"),
-            (BOTH, "return own, kept"),
-        ),
+        swaps=((BOTH, "return (keys[:, :, K - T :], values[:, :, K - T :]), kept"),),
         explanation=(
             "The first result holds only the new keys and values, but the new tokens also see the "
             "cached ones."
         ),
         question="Six tokens are cached and two arrive. How many keys can the second one see?",
+    ),
+    Misconception(
+        id="crops_what_the_new_tokens_see",
+        exercise="extend_cache",
+        when=("slices",),
+        swaps=(
+            (
+                BOTH,
+                ("return (keys[:, :, -(window or K) :], values[:, :, -(window or K) :]), kept"),
+            ),
+        ),
+        explanation=(
+            "The keys that the new tokens see are cut to the last *window* ones; with several new "
+            "tokens, the first of them also see older keys."
+        ),
+        question="Three tokens arrive, with a window of 4. How many keys do they see together?",
     ),
     Misconception(
         id="drops_as_many_as_arrive",
@@ -820,6 +825,26 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
+        id="keeps_new_tokens_visible",
+        exercise="cached_mask",
+        swaps=((NEAR, "visible = visible & ((i - j < window) | (j >= num_cached))"),),
+        explanation=(
+            "The window hides cached tokens only; new tokens outside the window must be hidden, "
+            "too."
+        ),
+        question="Ten tokens arrive at once, with a window of 4. Which ones does the last one see?",
+    ),
+    Misconception(
+        id="has_no_window_without_a_cache",
+        exercise="cached_mask",
+        swaps=((NEAR, NEAR.replace("i - j < window", "(i - j < window) | (num_cached == 0)")),),
+        explanation=(
+            "The window has no effect if no tokens are cached; it must hide the tokens outside it "
+            "in the first call as well."
+        ),
+        question="Ten tokens arrive in the first call, with a window of 4. What does the last see?",
+    ),
+    Misconception(
         id="hides_the_cached_tokens",
         exercise="cached_mask",
         swaps=((UP_TO_ITSELF, "visible = (j <= i) & (j >= num_cached)"),),
@@ -894,8 +919,10 @@ MISCONCEPTIONS = (
         exercise="DecoderAttention",
         swaps=(
             (
-                SEEN,
-                (f"keys, values = repeat_heads(keys, H), repeat_heads(values, H)\n        {SEEN}"),
+                EXTEND,
+                EXTEND.replace(
+                    "keys, values, s", "repeat_heads(keys, H), repeat_heads(values, H), s"
+                ),
             ),
         ),
         explanation=(
@@ -1094,7 +1121,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="turns_values_too",
         exercise="DecoderAttention",
-        swaps=((TURN_KEYS, f"{TURN_KEYS}\n        values = apply_rotary(values, cos, sin)"),),
+        swaps=((EXTEND, EXTEND.replace("values, self", "apply_rotary(values, cos, sin), self")),),
         explanation=(
             "The values are rotated as well, so the result depends on the position and not only "
             "on distances."
@@ -1254,6 +1281,16 @@ MISCONCEPTIONS = (
             "window; it must keep only the last window - 1 tokens."
         ),
         question="How long is your cache after 100 tokens with a window of 4?",
+    ),
+    Misconception(
+        id="passes_the_given_cache_on",
+        exercise="DecoderAttention",
+        swaps=((EXTEND, EXTEND.replace(", cache =", ", _ =")),),
+        explanation=(
+            "The second result is the given cache, without the new tokens; it must be the next "
+            "cache."
+        ),
+        question="Which of the two results of extend_cache belongs to the next call?",
     ),
     Misconception(
         id="has_no_window",

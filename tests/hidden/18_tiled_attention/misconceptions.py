@@ -16,12 +16,15 @@ NOTHING_SEEN = (
 CONTEXT = "context = exponentials @ values / total.masked_fill(sees_nothing, 1.0)"
 LOGSUMEXP = "logsumexp = (maximum + torch.log(total)).squeeze(-1)"
 HIDING = "scores = scores.masked_fill(hidden, -torch.inf)"
+EVERY_SUM = "torch.exp(queries @ keys.mT * scale - maximum).sum(dim=-1, keepdim=True)"
 SUMS = (
     "sum_a = torch.exp(logsumexp_a - maximum)  # the sums of both sides, with one maximum\n"
     "    sum_b = torch.exp(logsumexp_b - maximum)"
 )
 SHARES = "share_a, share_b = torch.stack((sum_a, sum_b)) / total.masked_fill(sees_nothing, 1.0)"
 MERGED = "logsumexp = maximum + torch.log(total)"
+PLAIN = "logsumexp = torch.log(torch.exp(logsumexp_a) + torch.exp(logsumexp_b))"
+FROM_THE_LOGSUMEXP = "share_a, share_b = torch.exp(torch.stack((logsumexp_a, logsumexp_b)) - base)"
 MIXED = "context = share_a.unsqueeze(-1) * context_a + share_b.unsqueeze(-1) * context_b"
 START = "logsumexp = queries.new_full(rows, -torch.inf)"
 LAST_SEEN = "last_seen = torch.arange(start, start + rows[-1]) + Tk - Tq  # the token of each query"
@@ -348,18 +351,36 @@ MISCONCEPTIONS = (
     Misconception(
         id="counts_hidden_keys_in_the_logsumexp",
         exercise="attend_tile",
+        swaps=(("torch.log(total)", f"torch.log({EVERY_SUM})"),),
+        explanation="Hidden keys count in the logsumexp; it must be that of the visible keys.",
+        question="Which keys does Σ exp(score) add up?",
+    ),
+    Misconception(
+        id="counts_hidden_keys_in_the_sum",
+        exercise="attend_tile",
+        swaps=(("exponentials.sum(dim=-1, keepdim=True)", EVERY_SUM),),
+        explanation=(
+            "Hidden keys count in the sum of the exponentials, which is the divisor of the context "
+            "and part of the logsumexp; only visible keys may count."
+        ),
+        title="Hidden keys count in the sum of the exponentials",
+        question="What do the weights of the visible keys sum to?",
+    ),
+    Misconception(
+        id="subtracts_one_maximum_for_all",
+        exercise="attend_tile",
         swaps=(
-            ("    if hidden is not None:\n", "    every = scores\n    if hidden is not None:\n"),
             (
-                LOGSUMEXP,
-                (
-                    "top = every.amax(dim=-1, keepdim=True)\n"
-                    "    logsumexp = (top + (every - top).exp().sum(-1, True).log()).squeeze(-1)"
-                ),
+                "maximum = maximum.masked_fill(sees_nothing, 0.0)",
+                "maximum = maximum.amax(dim=-2, keepdim=True).masked_fill(sees_nothing, 0.0)",
             ),
         ),
-        explanation="Hidden keys count in the logsumexp, but not in the context.",
-        question="Which keys does Σ exp(score) add up?",
+        explanation=(
+            "One maximum is subtracted from the scores of several queries, so the exponentials of "
+            "a query with far smaller scores are all 0; each query needs its own maximum."
+        ),
+        title="One maximum is subtracted from the scores of several queries",
+        question="What is exp(score - maximum) if another query has scores larger by 400?",
     ),
     Misconception(
         id="leaves_the_scale_out_of_the_logsumexp",
@@ -633,11 +654,8 @@ MISCONCEPTIONS = (
         exercise="merge_tiles",
         when=("divides",),
         swaps=((SHARES, "share_a, share_b = torch.stack((sum_a, sum_b)) / total"),),
-        explanation=(
-            "If neither side has a visible key, the context is NaN: the total is 0, and 0 / 0 is "
-            "NaN."
-        ),
-        question="By which number can you divide zeros, so that they stay zeros?",
+        explanation="If neither side has a visible key, the context is NaN; it must be zeros.",
+        question="Which of your steps gives NaN if both logsumexps are minus infinity?",
     ),
     Misconception(
         id="overflows_for_large_logsumexps",
@@ -655,6 +673,35 @@ MISCONCEPTIONS = (
             "subtracted first."
         ),
         question="Which number may you subtract from both logsumexps without changing the weights?",
+    ),
+    *(
+        Misconception(
+            id=name,
+            exercise="merge_tiles",
+            when=("takes exponentials",),
+            swaps=swaps,
+            explanation=(
+                f"{what} is infinite for large logsumexps, because their exponentials overflow: "
+                "the larger of the two must be subtracted first."
+            ),
+            title=f"{what} is infinite for large logsumexps",
+            question="What is the logarithm of exp(1000) in float32?",
+        )
+        for name, what, swaps in (
+            (
+                "takes_the_log_of_plain_exponentials",
+                "The merged logsumexp",
+                ((MERGED, PLAIN),),
+            ),
+            (
+                "computes_the_shares_from_an_infinite_logsumexp",
+                "The logsumexp that gives the shares",
+                (
+                    (MERGED, f"{PLAIN}\n    base = logsumexp.masked_fill(logsumexp.isneginf(), 0)"),
+                    (SHARES, FROM_THE_LOGSUMEXP),
+                ),
+            ),
+        )
     ),
     Misconception(
         id="keeps_the_larger_logsumexp",

@@ -2,6 +2,7 @@
 
 from autograder.diagnosis.misconceptions import Misconception
 
+ENDS_WITH_NORM = "return self.norm{0}(x) + self.ff(self.norm{0}(x))"
 BLOCK_OF_THE_DECODER = """
         for _ in range(num_blocks):
             self_attention = MultiHeadCrossAttention(d_model, num_heads)
@@ -9,6 +10,14 @@ BLOCK_OF_THE_DECODER = """
             block = DecoderBlock(self_attention, cross_attention, d_model, 4 * d_model)
             self.decoder.append(block)
 """
+SCALED_SOURCE = (
+    "self.source_emb(source) +",
+    "self.source_emb(source) * self.source_emb.embedding_dim**0.5 +",
+)
+SCALED_TARGET = (
+    "self.target_emb(inputs) +",
+    "self.target_emb(inputs) * self.target_emb.embedding_dim**0.5 +",
+)
 ONE_ATTENTION_FOR_BOTH = """
         for _ in range(num_blocks):
             attention = MultiHeadCrossAttention(d_model, num_heads)
@@ -38,6 +47,11 @@ ALL_STEPS_OF_THE_LOOP = """
             ids = torch.cat((ids, next_ids.unsqueeze(-1)), dim=1)
             done = done | (next_ids == end)
 """
+# The steps after the last end would give the same ids, but choose among nearly equal logits.
+AS_IF_IT_WENT_ON = """
+    rest = 0 if (next_ids == end).all() else max_length + 1 - ids.shape[1]
+    return torch.nn.functional.pad(ids[:, 1:], (0, rest), value=padding)
+""".strip()
 DONE_BEFORE_THE_FILL = """
             next_ids = logits.argmax(dim=-1)
             done = done | (next_ids == end)
@@ -106,6 +120,33 @@ MISCONCEPTIONS = (
     ),
     # teacher_forcing
     Misconception(
+        id="pads_shifted_rows_with_zero",
+        exercise="teacher_forcing",
+        when=("no reads padding",),
+        swaps=(
+            (
+                "inputs, _ = pad_batch([[start, *sequence] for sequence in sequences], padding)",
+                (
+                    "rows = [[start, *sequence, end] for sequence in sequences]\n"
+                    "    inputs = pad_batch(rows)[0][:, :-1]"
+                ),
+            ),
+            (
+                "for sequence in sequences], padding)\n    return",
+                "for sequence in sequences])\n    return",
+            ),
+        ),
+        explanation="The argument *padding* has no effect: the padding is 0.",
+        question="Which id must pad_batch get from your function?",
+    ),
+    Misconception(
+        id="repeats_the_start_in_the_targets",
+        exercise="teacher_forcing",
+        swaps=(("[*sequence, end] for", "[start, *sequence, end] for"),),
+        explanation="The targets begin with the start id; they must begin with the first token.",
+        question="What must the model predict when it has read only the start id?",
+    ),
+    Misconception(
         id="never_ends",
         exercise="teacher_forcing",
         swaps=(
@@ -165,11 +206,10 @@ MISCONCEPTIONS = (
         exercise="EncoderBlock",
         swaps=(
             (
-                "if self.norm_first:",
+                "visible = None if mask is None else mask.unsqueeze(1)",
                 (
                     "past = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()\n"
-                    "        visible = past if visible is None else visible & past\n"
-                    "        if self.norm_first:"
+                    "        visible = past if mask is None else mask.unsqueeze(1) & past"
                 ),
             ),
         ),
@@ -199,7 +239,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The result of the attention is added to the normalized features; the shortcut must "
+            "The output of the attention is added to the normalized features; the shortcut must "
             "start before the norm."
         ),
         question="What must a pre-norm block return if its parts return zeros?",
@@ -210,11 +250,11 @@ MISCONCEPTIONS = (
         swaps=(
             (
                 "return x + self.ff(self.norm2(x))",
-                "x = self.norm2(x)\n            return x + self.ff(x)",
+                "return self.norm2(x) + self.ff(self.norm2(x))",
             ),
         ),
         explanation=(
-            "The result of ff is added to the normalized features; the shortcut must start before "
+            "The output of ff is added to the normalized features; the shortcut must start before "
             "norm2."
         ),
         question="What must a pre-norm block return if its parts return zeros?",
@@ -228,7 +268,123 @@ MISCONCEPTIONS = (
         ),
         question="What must a pre-norm block return if its parts return zeros?",
     ),
+    # Both blocks
+    *(
+        Misconception(
+            id=f"adds_each_part_to_the_normalized_in_{name}",
+            exercise=name,
+            swaps=swaps,
+            explanation=(
+                "In pre-norm, each part is added to the normalized features; the shortcuts must "
+                "start before the norms."
+            ),
+            question="What must a pre-norm block return if its parts return zeros?",
+        )
+        for name, swaps in (
+            (
+                "EncoderBlock",
+                (
+                    ("x = x + self.att(normalized", "x = normalized + self.att(normalized"),
+                    ("return x + self.ff(self.norm2(x))", ENDS_WITH_NORM.format(2)),
+                ),
+            ),
+            (
+                "DecoderBlock",
+                (
+                    ("x = x + self.self_att(norm", "x = normalized + self.self_att(norm"),
+                    ("x = x + self.cross_att(self", "x = self.norm2(x) + self.cross_att(self"),
+                    ("return x + self.ff(self.norm3(x))", ENDS_WITH_NORM.format(3)),
+                ),
+            ),
+        )
+    ),
+    *(
+        Misconception(
+            id=f"swaps_pre_norm_and_post_norm_in_{name}",
+            exercise=name,
+            swaps=(("if self.norm_first:", "if not self.norm_first:"),),
+            explanation="Pre-norm and post-norm are swapped; norm_first must mean pre-norm.",
+            question="If norm_first is true, does the norm come before its part or after the sum?",
+        )
+        for name in ("EncoderBlock", "DecoderBlock")
+    ),
+    *(
+        Misconception(
+            id=f"normalizes_before_the_sums_in_{name}",
+            exercise=name,
+            swaps=swaps,
+            explanation=(
+                "In post-norm, the norms are applied to the outputs of the parts; they must "
+                "normalize the sums."
+            ),
+            question="What is added first in post-norm, and what is normalized then?",
+        )
+        for name, swaps in (
+            (
+                "EncoderBlock",
+                (
+                    (
+                        "self.norm1(x + self.att(x, x, visible))",
+                        "x + self.norm1(self.att(x, x, visible))",
+                    ),
+                    ("self.norm2(x + self.ff(x))", "x + self.norm2(self.ff(x))"),
+                ),
+            ),
+            (
+                "DecoderBlock",
+                (
+                    (
+                        "self.norm1(x + self.self_att(x, x, past))",
+                        "x + self.norm1(self.self_att(x, x, past))",
+                    ),
+                    (
+                        "self.norm2(x + self.cross_att(x, memory, visible))",
+                        "x + self.norm2(self.cross_att(x, memory, visible))",
+                    ),
+                    ("self.norm3(x + self.ff(x))", "x + self.norm3(self.ff(x))"),
+                ),
+            ),
+        )
+    ),
     # DecoderBlock
+    *(
+        Misconception(
+            id=f"adds_the_{part}_to_the_normalized",
+            exercise="DecoderBlock",
+            swaps=(swap,),
+            explanation=(
+                f"The output of {part} is added to the normalized features; the shortcut must "
+                f"start before {norm}."
+            ),
+            question="What must a pre-norm block return if its parts return zeros?",
+        )
+        for part, norm, swap in (
+            (
+                "self_att",
+                "norm1",
+                ("x = x + self.self_att(norm", "x = normalized + self.self_att(norm"),
+            ),
+            (
+                "cross_att",
+                "norm2",
+                ("x = x + self.cross_att(self", "x = self.norm2(x) + self.cross_att(self"),
+            ),
+            (
+                "ff",
+                "norm3",
+                ("return x + self.ff(self.norm3(x))", ENDS_WITH_NORM.format(3)),
+            ),
+        )
+    ),
+    Misconception(
+        id="normalizes_the_last_sum_of_the_decoder",
+        exercise="DecoderBlock",
+        swaps=(("return x + self.ff(self.norm3(x))", "return self.norm3(x + self.ff(x))"),),
+        explanation=(
+            "In pre-norm, norm3 normalizes the last sum; it must normalize the input of ff alone."
+        ),
+        question="What must a pre-norm block return if its parts return zeros?",
+    ),
     Misconception(
         id="hides_targets_at_the_padding_of_the_source",
         exercise="DecoderBlock",
@@ -256,11 +412,11 @@ MISCONCEPTIONS = (
         exercise="DecoderBlock",
         swaps=(
             (
-                "if self.norm_first:",
+                "visible = None if memory_mask is None else memory_mask.unsqueeze(1)",
                 (
                     "steps = torch.ones(T_t, memory.shape[1], dtype=torch.bool).tril()\n"
-                    "        visible = steps if visible is None else visible & steps\n"
-                    "        if self.norm_first:"
+                    "        visible = steps if memory_mask is None else memory_mask.unsqueeze(1) "
+                    "& steps"
                 ),
             ),
         ),
@@ -323,6 +479,64 @@ MISCONCEPTIONS = (
         for name in ("EncoderBlock", "DecoderBlock")
     ),
     # Translator
+    *(
+        Misconception(
+            id=f"scales_the_embeddings_of_the_{which}",
+            exercise="Translator",
+            when=("multiplies",),
+            swaps=swaps,
+            explanation=(
+                f"The embeddings of the {which.replace('_', ' ')} are multiplied by √d_model; here "
+                "they must be added to the positions as they are."
+            ),
+            question="Which two rows does the docstring add, and does a factor belong to one?",
+        )
+        for which, swaps in (
+            ("source", (SCALED_SOURCE,)),
+            ("target", (SCALED_TARGET,)),
+            ("source_and_target", (SCALED_SOURCE, SCALED_TARGET)),
+        )
+    ),
+    Misconception(
+        id="repeats_one_block",
+        exercise="Translator",
+        swaps=(
+            (
+                "self.encoder.append(EncoderBlock(attention, d_model, 4 * d_model))",
+                (
+                    "self.encoder.append(EncoderBlock(attention, d_model, 4 * d_model))\n"
+                    "        self.encoder = nn.ModuleList([self.encoder[0]] * num_blocks)"
+                ),
+            ),
+            (
+                "self.decoder.append(block)",
+                (
+                    "self.decoder.append(block)\n"
+                    "        self.decoder = nn.ModuleList([self.decoder[0]] * num_blocks)"
+                ),
+            ),
+        ),
+        explanation="One block is repeated; each of the num_blocks blocks needs its own weights.",
+        question="How many different modules do encoder and decoder contain?",
+    ),
+    Misconception(
+        id="normalizes_after_each_block",
+        exercise="Translator",
+        swaps=(
+            ("x = block(x, source_mask)", "x = self.encoder_norm(block(x, source_mask))"),
+            ("return self.encoder_norm(x)", "return x"),
+            (
+                "x = block(x, memory, source_mask)",
+                "x = self.decoder_norm(block(x, memory, source_mask))",
+            ),
+            ("self.out_head(self.decoder_norm(x))", "self.out_head(x)"),
+        ),
+        explanation=(
+            "Both norms come after each block, encoder_norm and decoder_norm; they must come once, "
+            "after the last block."
+        ),
+        question="How often is encoder_norm called with three blocks?",
+    ),
     Misconception(
         id="shares_one_attention",
         exercise="Translator",
@@ -389,6 +603,18 @@ MISCONCEPTIONS = (
         question="By which number is the sum divided if half of the targets are padding?",
     ),
     Misconception(
+        id="divides_by_the_number_of_items",
+        exercise="smoothed_cross_entropy",
+        swaps=(
+            (
+                "losses[targets != padding].mean()",
+                "losses[targets != padding].sum() / len(targets)",
+            ),
+        ),
+        explanation="The sum is divided by the number of items; it must be that of the targets.",
+        question="How does your loss change if each text becomes twice as long?",
+    ),
+    Misconception(
         id="averages_the_items",
         exercise="smoothed_cross_entropy",
         swaps=(
@@ -417,6 +643,17 @@ MISCONCEPTIONS = (
         question="What is the exponential of 1000 in float32?",
     ),
     # greedy_translate
+    Misconception(
+        id="goes_on_after_the_last_end",
+        exercise="greedy_translate",
+        swaps=(("return ids[:, 1:]", AS_IF_IT_WENT_ON),),
+        explanation=(
+            "The loop goes on after every item has ended; it must stop then, even if the items end "
+            "in different steps."
+        ),
+        title="The loop goes on after every item has ended",
+        question="Two items ended in the second and in the third step. Is there a fourth one?",
+    ),
     Misconception(
         id="goes_on_after_the_end",
         exercise="greedy_translate",

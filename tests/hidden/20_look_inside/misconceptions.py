@@ -315,7 +315,7 @@ MISCONCEPTIONS = (
             "Each token counts as a copy of itself, so the token after the query is marked, too."
         ),
         title="Each token counts as a copy of itself",
-        question="Is the current letter an earlier occurrence of itself?",
+        question="Is the current token an earlier occurrence of itself?",
     ),
     Misconception(
         id="marks_after_later_copies",
@@ -376,6 +376,32 @@ MISCONCEPTIONS = (
         ),
         explanation="Only the newest earlier copy counts; each earlier copy must have its mark.",
         question="How many marks does the third c of a text have?",
+    ),
+    Misconception(
+        id="marks_the_oldest_copy_only",
+        exercise="induction_pattern",
+        swaps=(
+            (
+                "return torch.cat((none, earlier[..., :-1]), dim=-1)",
+                (
+                    "oldest = earlier * (earlier.cumsum(-1) == 1)\n"
+                    "    return torch.cat((none, oldest[..., :-1]), dim=-1)"
+                ),
+            ),
+        ),
+        explanation="Only the oldest copy counts; each earlier copy must have its mark.",
+        question="How many marks does the third c of a text have?",
+    ),
+    Misconception(
+        id="comes_round_to_the_first_token",
+        exercise="induction_pattern",
+        swaps=(("torch.zeros_like(earlier[..., :1])", "same[..., -1:].float()"),),
+        explanation=(
+            "The first token counts as the one after the last token of the text, as if the text "
+            "were a ring; no token comes before the first one."
+        ),
+        title="The first token counts as the one after the last token of the text",
+        question="Which token does torch.roll put in front of the first one?",
     ),
     # logit_lens
     Misconception(
@@ -470,6 +496,13 @@ MISCONCEPTIONS = (
         ),
         question="With six features and two heads, which features belong to head 0?",
     ),
+    Misconception(
+        id="averages_the_other_heads",
+        exercise="ablate_heads",
+        swaps=((IN_CALLER, "merged.unflatten(-1, (num_heads, -1)).mean(dim=2) if mean else 0.0"),),
+        explanation="The mean is taken over the heads; it must be taken over the items.",
+        question="Does a head that is removed keep features of other heads?",
+    ),
     # head_contributions
     Misconception(
         id="takes_rows_of_the_weight",
@@ -548,6 +581,36 @@ MISCONCEPTIONS = (
             "own mean."
         ),
         question="What is the sum of the means of all parts?",
+    ),
+    Misconception(
+        id="measures_the_stream_from_zero",
+        exercise="logit_attribution",
+        swaps=(
+            (
+                "stream.var(dim=-1, keepdim=True, correction=0)",
+                "stream.pow(2).mean(dim=-1, keepdim=True)",
+            ),
+        ),
+        explanation=(
+            "The mean square of the stream is used as its variance; its mean must be subtracted "
+            "first."
+        ),
+        question="For the features 3, 3, 3, what is the variance, and what is the mean square?",
+    ),
+    Misconception(
+        id="adds_the_spreads_of_the_parts",
+        exercise="logit_attribution",
+        swaps=(
+            (
+                "stream.var(dim=-1, keepdim=True, correction=0)",
+                "parts.var(dim=-1, keepdim=True, correction=0).sum(dim=0)",
+            ),
+        ),
+        explanation=(
+            "The variances of the parts are added up; it must be the variance of their sum, which "
+            "differs if the parts are related."
+        ),
+        question="What is the variance of the sum of x and -x?",
     ),
     # patching_map
     Misconception(
@@ -740,15 +803,41 @@ MISCONCEPTIONS = (
         question="Which text does the model read in the third run?",
     ),
     Misconception(
+        id="patches_the_first_item_only",
+        exercise="patching_map",
+        swaps=(
+            (
+                "patch[:, position] = clean_activations[name][:, position]",
+                "patch[0, position] = clean_activations[name][0, position]",
+            ),
+        ),
+        explanation="Only the first item of the batch gets its clean activation; each item must.",
+        question="Which items does your patch change, and how many does the batch have?",
+    ),
+    Misconception(
         id="patches_without_effect",
         exercise=MAP,
         swaps=(("{name: patch}", "{name: corrupted_activations[name]}"),),
         explanation=(
-            "The patches have no effect: every entry is 0, as if the corrupted text ran without a "
-            "patch."
+            "The patches have no effect, as if they held only activations of the corrupted text, "
+            "for example because both runs store theirs in one dictionary."
         ),
         title="The patches have no effect",
         question="Which activation does the module have at the position of the entry?",
+    ),
+    Misconception(
+        id="patches_the_beginning_of_the_text",
+        exercise=MAP,
+        swaps=(
+            (
+                "patch[:, position] = clean_activations[name][:, position]",
+                "patch[:, :position] = clean_activations[name][:, :position]",
+            ),
+        ),
+        explanation=(
+            "The positions before that of the entry are patched; it must be that position alone."
+        ),
+        question="Which positions have activations of the clean text in the first run?",
     ),
     Misconception(
         id="starts_the_patch_from_zeros",

@@ -344,6 +344,21 @@ MISCONCEPTIONS = (
         question="Which pairs contain the token of the first merge, and when do they exist?",
     ),
     by_a_library("train_bpe", "return tokenizers.BpeTrainer(num_merges)"),
+    Misconception(
+        id="merges_in_one_word_only",
+        exercise="train_bpe",
+        swaps=(
+            (
+                "pieces = [merge(piece, pair, 256 + len(merges)) for piece in pieces]",
+                (
+                    "where = next(i for i, one in enumerate(pieces) if pair in zip(one, one[1:]))\n"
+                    "        pieces[where] = merge(pieces[where], pair, 256 + len(merges))"
+                ),
+            ),
+        ),
+        explanation="A pair is merged in one word only; it must be merged in every word.",
+        question="After the first round, which words still contain its pair?",
+    ),
     # encode
     Misconception(
         id="encodes_characters",
@@ -502,6 +517,16 @@ MISCONCEPTIONS = (
         title="From 128 to 255, the tokens are two bytes",
         question="How many bytes does the token with the id 233 have?",
     ),
+    Misconception(
+        id="takes_the_ids_of_a_merge_for_bytes",
+        exercise="token_bytes",
+        swaps=(("tokens[left] + tokens[right]", "bytes([left, right])"),),
+        explanation=(
+            "The two ids of a merge are used as bytes; an id from 256 on stands for several bytes."
+        ),
+        question="Which bytes belong to the merge (256, 99)?",
+        when=("calls bytes",),
+    ),
     # decode
     Misconception(
         id="decodes_each_token_alone",
@@ -525,6 +550,24 @@ MISCONCEPTIONS = (
         swaps=(('decode(errors="replace")', 'decode(errors="ignore")'),),
         explanation="Bytes that are not a character are left out; they must become U+FFFD.",
         question="How does a reader see that something is missing?",
+    ),
+    Misconception(
+        id="takes_each_token_apart_once",
+        exercise="decode",
+        code="""
+            def decode(ids, merges):
+                if any(not 0 <= number < 256 + len(merges) for number in ids):
+                    raise ValueError("there is no such token")
+                parts = [merges[one - 256] if one > 255 else (one,) for one in ids]
+                return bytes([one for part in parts for one in part]).decode(errors="replace")
+            """,
+        explanation=(
+            "Ids of merges are left when the bytes are read: what a token consists of may be "
+            "merges, too, so the merges must be undone from the last to the first."
+        ),
+        title="Ids of merges are left when the bytes are read",
+        question="With the merges (97, 98) and (256, 99), which bytes does the id 257 have?",
+        when=("calls bytes | calls bytearray",),
     ),
     by_a_library("decode", "return tiktoken.Encoding(merges).decode(ids)"),
     # bits_per_byte
