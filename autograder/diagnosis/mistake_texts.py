@@ -24,10 +24,11 @@ HEAD: Final = (
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
-class MistakeText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class MistakeText(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
     """The sentences about a mistake; without *title*, the first clause is the title.
 
-    *when* and *seen* are the conditions on a student's source (see ``Misconception``).
+    *when* and *seen* are the conditions on a student's source (see ``Misconception``). In the file,
+    a mistake is one line with these fields.
     """
 
     explanation: _Text
@@ -69,12 +70,13 @@ def of_stage(stage: Stage, recorded: tuple[str, ...]) -> MistakeTexts:
 
 
 def to_toml(texts: MistakeTexts) -> bytes:
-    """Encode *texts*, one table for each mistake."""
+    """Encode *texts*, one line for each mistake."""
     lines = [HEAD]
     for name, mistakes in msgspec.to_builtins(texts).items():
+        lines.append(f"\n[{name}]\n")
         for mistake, fields in mistakes.items():
-            lines.append(f"\n[{name}.{_quoted(mistake)}]\n")
-            lines += [f"{key} = {_quoted(value)}\n" for key, value in fields.items() if value]
+            used = max(place for place, value in enumerate(fields, 1) if value)
+            lines.append(f"{_quoted(mistake)} = {_quoted(fields[:used])}\n")
     return "".join(lines).encode()
 
 
