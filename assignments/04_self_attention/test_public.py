@@ -76,7 +76,7 @@ def has_names(attention, *names):
     """Expect parameters with all *names*."""
     found = attention.parameters()
     for name in names:
-        expect(name in found, f"torch finds no parameter named {name}.")
+        expect(name in found, f"torch lists no parameter named {name}.")
 
 
 def same_draws(yours, ours, *names):
@@ -720,8 +720,8 @@ def test_transfer_puts_each_weight_in_its_place(student, probe):
     for place, name in enumerate(LONG):
         own = [place == other for other in range(len(LONG))]
         sentence = (
-            f"A change of the source's {name} does not change the target's {name}, or it changes "
-            "other weights, too."
+            f"If numbers of the source's {name} change, the same numbers of the target's {name} "
+            "do not, or other weights change as well."
         )
         expect(changed(held[place], held[place + 1]) == own, sentence)
 

@@ -77,7 +77,8 @@ def has_names(attention):
     for name in LINEAR:
         expect(
             name in found,
-            f"There is no parameter {name}: the name must match, and the layer must be nn.Linear.",
+            f"torch lists no parameter {name}: the name must match, and the layer must be "
+            "nn.Linear.",
         )
         bias = name.replace("weight", "bias")
         expect(bias not in found, f"There is a parameter {bias}; these layers must have no bias.")

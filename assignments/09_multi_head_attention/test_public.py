@@ -172,7 +172,7 @@ def has_names(module, names, layers):
     found = module.parameters()
     for name in names:
         why = f": {OWN_LAYERS}" if name.startswith("heads.") else ""
-        expect(name in found, f"There is no parameter {name}{why}.")
+        expect(name in found, f"torch lists no parameter {name}{why}.")
     biases = tuple(f"{layer}.bias" for layer in layers)
     more = [name for name in found if name.endswith(biases) and name not in names]
     expect(not more, "A layer has a bias; it should have none.")
@@ -652,7 +652,7 @@ def dropped_from(yours, x, heads):
     expect(not dropped[visible].all(), "In training mode, every entry becomes zero.")
     expect(
         alike(weights.nan_to_num(), twice.nan_to_num()),
-        "In training mode, features that should be equal differ: drop weights, not features.",
+        "In training mode, features that should be equal differ.",
     )
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(

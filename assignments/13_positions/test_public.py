@@ -876,7 +876,7 @@ def test_attention_names_its_layers(student):
     found = student.new(NAME, 7, 24, 10, 4).parameters()
 
     for name in DRAWN:
-        expect(name in found, f"There is no parameter {name}.", Status.MISSING)
+        expect(name in found, f"torch lists no parameter {name}.", Status.MISSING)
 
 
 @check(NAME, points=0.15, layer="parameters")

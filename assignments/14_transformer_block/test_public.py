@@ -205,7 +205,7 @@ def named(module, wanted, sentence):
     """Fail the check unless *module* has exactly the parameters *wanted*, with these shapes."""
     found = module.shapes()
     for name, shape in wanted.items():
-        expect(name in found, f"There is no parameter {name}.")
+        expect(name in found, f"torch lists no parameter {name}.")
         what = f"{name} has shape {found[name]}; it should have {shape}."
         expect(found[name] == shape, f"{name} has the wrong shape.", message=what)
     more = sorted(set(found) - set(wanted))
@@ -300,7 +300,7 @@ def test_heads_still_have_the_right_sizes(student):
         wanted = {f"{name}.weight": (d_out, d_in) for name in QKV}
         wanted |= {f"{name}.bias": (d_out,) for name in QKV if qkv_bias}
         wanted |= {"out_proj.weight": (d_out, d_out), "out_proj.bias": (d_out,)}
-        named(heads, wanted, "The class has a parameter too many.")
+        named(heads, wanted, "The class has more parameters than it must have.")
 
 
 @check(HEADS, points=0, layer="probe")
@@ -962,7 +962,7 @@ def test_deep_network_has_a_layer_for_each_pair_of_sizes(student):
     }
     yours = student.new("DeepNetwork", DEEP_SIZES, SHORTCUTS)
 
-    named(yours, wanted, "DeepNetwork has a parameter too many.")
+    named(yours, wanted, "DeepNetwork has more parameters than it must have.")
 
 
 @check("DeepNetwork", points=0.09, layer="parameters")
@@ -1186,7 +1186,7 @@ def test_feed_forward_has_two_layers(student):
     }
     yours = student.new("FeedForward", 4, 11)
 
-    named(yours, wanted, "FeedForward has a parameter too many.")
+    named(yours, wanted, "FeedForward has more parameters than it must have.")
 
 
 @check("FeedForward", points=0.04, layer="parameters")
@@ -1369,7 +1369,7 @@ def test_swiglu_has_three_layers(student):
     wanted = {"gate.weight": (9, 5), "up.weight": (9, 5), "down.weight": (5, 9)}
     yours = student.new("SwiGLU", 5, 9)
 
-    named(yours, wanted, "SwiGLU has a parameter too many.")
+    named(yours, wanted, "SwiGLU has more parameters than it must have.")
 
 
 @check("SwiGLU", points=0.06, layer="parameters")
@@ -1552,7 +1552,7 @@ def test_block_consists_of_attention_norms_and_feed_forward(student):
         "norm2.shift": (4,),
     }
 
-    named(block, wanted, "The block has a parameter too many.")
+    named(block, wanted, "The block has more parameters than it must have.")
 
 
 @check(BLOCK, points=0.06, layer="parameters")

@@ -749,7 +749,7 @@ def test_heads_name_their_layers(student):
         wanted = {f"{name}.weight" for name in (*QKV, "out_proj")}
         wanted |= {f"{name}.bias" for name in biased}
         for name in sorted(wanted - found.keys()):
-            expect(name in found, f"There is no parameter {name}.")
+            expect(name in found, f"torch lists no parameter {name}.")
         for layer in QKV:
             extra = f"{layer}.bias" in found and layer not in biased
             expect(not extra, f"{layer} has a bias, but qkv_bias is false.")

@@ -579,7 +579,7 @@ def has_names(module):
     wanted = (*(f"{name}.weight" for name in (*QKV, "out_proj")), "out_proj.bias")
     found = module.shapes()
     for name in wanted:
-        expect(name in found, f"There is no parameter {name}.")
+        expect(name in found, f"torch lists no parameter {name}.")
 
 
 def has_sizes(module, s):
@@ -1185,7 +1185,10 @@ def test_marks_are_the_last_rows_of_the_whole_text(student, probe):
 
         new = marks_of(student, T, C, window)
         agrees(new, whole[C:], "The mask of the new tokens", "the end of that of the text")
-        expect(0 < int(whole[C:].sum()) < whole[C:].numel(), "Some keys must be hidden, not all.")
+        expect(
+            0 < int(whole[C:].sum()) < whole[C:].numel(),
+            "The mask hides no key, or it hides each of them.",
+        )
 
 
 @check("cached_mask", points=0.1, layer="laws")

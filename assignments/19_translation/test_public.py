@@ -128,7 +128,7 @@ def named(module, wanted, sentence):
     """Fail the check unless *module* has exactly the parameters *wanted*, with these shapes."""
     found = module.shapes()
     for name, shape in wanted.items():
-        expect(name in found, f"There is no parameter {name}.")
+        expect(name in found, f"torch lists no parameter {name}.")
         what = f"{name} has shape {found[name]}; it should have {shape}."
         expect(found[name] == shape, f"{name} has the wrong shape.", message=what)
     more = sorted(set(found) - set(wanted))

@@ -498,7 +498,7 @@ def same_lens(student, reference, probe, count, sizes, V, bias):
         norm = one.new("nn.LayerNorm", sizes[-1]).load({"weight": 1 + drawn[0], "bias": drawn[1]})
         out_head = one.new("nn.Linear", sizes[-1], V, bias).load(weights)
         results.append(one.call("logit_lens", streams, norm, out_head))
-    agrees(results[1], results[0], "The logits of all streams")
+    agrees(results[1], results[0], "The logits of the streams")
 
 
 @check("logit_lens", points=0.15, layer="probe")
