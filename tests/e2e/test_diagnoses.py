@@ -34,9 +34,10 @@ PER_STAGE = {0: 3, 1: 10, 2: 6}  # the least number of programs, by their number
 NAMED = {1: (859, 876), 2: (241, 262)}  # the least share of the programs with so many mistakes
 # The texts of these errors say the same as the misconceptions, or which shapes do not fit.
 OTHER_NAMES = {
-    "multiplies_by_the_stored_weight": {"sizes_of_a_product"},
+    "multiplies_by_the_stored_weight": {"layer_written_out"},
     "transposed": {"transposes_the_weights"},
     "leaves_the_mask_whole": {"sizes_do_not_broadcast"},
+    "softmax_axis": {"runs_down_the_columns"},
 }
 NAMES = re.compile(r" / | \+ ")
 LINE = re.compile(r"\d+ of \d+: ([\w /+]+): ")
