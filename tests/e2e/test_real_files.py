@@ -733,7 +733,7 @@ CASES = (
                 "queries = input_vectors @ self.W_q / self.W_q.shape[1] ** 0.5\n",
             ),
         ),
-        {"SelfAttentionV1": ("created in the wrong order", SOME)},
+        {"SelfAttentionV1": ("drawn in the wrong order", SOME)},
         never=("not scaled", "is fixed", "bias"),
     ),
     Case(

@@ -73,7 +73,7 @@ MISCONCEPTIONS = (
             "Which element of the shorter sequence is paired with the last element of the longer "
             "one?"
         ),
-        seen=("loops", "no raises", "no passes strict"),
+        seen=("no reads ValueError", "loops", "no raises", "no passes strict"),
     ),
     Misconception(
         id="refuses_only_a_long_first_sequence",

@@ -160,36 +160,6 @@ MISCONCEPTIONS = (
         ),
     ),
     Misconception(
-        id="divides_by_what_dropout_leaves",
-        exercise="CausalAttention",
-        swaps=(
-            (
-                "weights = self.dropout(weights)",
-                (
-                    "weights = self.dropout(weights)\n"
-                    "        weights = weights / weights.sum(dim=-1, keepdim=True)"
-                ),
-            ),
-        ),
-        explanation=(
-            "Each row is divided by its sum after dropout, which gives NaN for a row without "
-            "weights; dropout must be the last change to the weights."
-        ),
-        title="Each row is divided by its sum after dropout",
-        question=(
-            "By which number does dropout divide the remaining weights: by the sum of their row, "
-            "or by one number for all rows?"
-        ),
-        when=("divides",),
-    ),
-    Misconception(
-        id="drops_weights_twice",
-        exercise="CausalAttention",
-        swaps=(("self.dropout(weights)", "self.dropout(self.dropout(weights))"),),
-        explanation="Dropout is applied to the weights twice.",
-        question="Which part of the weights is left in training, and which part should be left?",
-    ),
-    Misconception(
         id="drops_alike_in_every_item",
         exercise="CausalAttention",
         swaps=(("self.dropout(weights)", "weights * self.dropout(torch.ones_like(weights[:1]))"),),
