@@ -21,14 +21,7 @@ from autograder.diagnosis.mistakes.kinds import (
     plain_at,
 )
 from autograder.diagnosis.vocabulary import alternatives
-from autograder.results import (
-    FIRST,
-    SECOND,
-    SEVERAL,
-    TOGETHER,
-    Diagnosis,
-    title_of,
-)
+from autograder.results import FIRST, SECOND, SEVERAL, TOGETHER, Diagnosis, title_of
 
 MAX_NAMED = 3  # mistakes in one sentence; more would not help
 IN_CHECKS: Final = "In the checks, "

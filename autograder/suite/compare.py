@@ -365,7 +365,7 @@ def _is_clear(answer: Tensor, expected: Tensor, wrong: Tensor, noise: float) -> 
 
     A printed number is rounded, unless it is a whole one.
     """
-    apart = (answer - expected).abs().masked_fill(answer == expected, 0).nan_to_num(torch.inf)
+    apart = _differences(answer, expected).nan_to_num(torch.inf)
     rounded = noise == PRINTED_NOISE and not expected.is_complex()
     exact = expected == expected.round() if rounded else torch.ones_like(wrong)
     right, known = apart[~wrong], apart[~wrong & exact]
@@ -400,10 +400,15 @@ def _at_most(answer: Tensor, expected: Tensor, wrong: Tensor, places: int) -> st
 
 def _wrong_entries(answer: Tensor, expected: Tensor, bound: Tensor, noise: float = NOISE) -> Tensor:
     """Return a mask of the entries that are NaN or farther from *expected* than *bound*."""
-    apart = (answer - expected).abs().masked_fill(answer == expected, 0)  # also for infinities
+    apart = _differences(answer, expected)
     if apart.is_floating_point():  # whole numbers have no noise
         note_margin(apart, bound, expected, noise)
     return ~(apart <= bound)
+
+
+def _differences(answer: Tensor, expected: Tensor) -> Tensor:
+    """Return how far each entry is from the expected one; equal infinities do not differ."""
+    return (answer - expected).abs().masked_fill(answer == expected, 0)
 
 
 def _short(dtype: torch.dtype) -> str:
