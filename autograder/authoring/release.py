@@ -325,8 +325,8 @@ def _without_imports(source: bytes) -> bytes:
 
 
 def _mistakes_of(stage: Stage) -> bytes:
-    """Return the code of the misconceptions of *stage*, and the kinds that are turned off."""
-    bank = misconceptions.read(stage.misconceptions)
+    """Return the code of the misconceptions, also of copies, and the kinds that are turned off."""
+    bank = misconceptions.known_in(stage)
     words = misconceptions.read_operators(stage)
     code = [(item.id, item.exercise, item.swaps, item.code) for item in bank]
     off = (kind for kind, said in words.items() if not said)

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 from autograder import course as courses
 from autograder.authoring import release
 from autograder.authoring.release import guide
-from autograder.diagnosis import fingerprints
+from autograder.diagnosis import fingerprints, misconceptions
 from autograder.diagnosis.mistakes import kinds
 from autograder.errors import CourseError
 from autograder.suite.packed_numbers import pack, unpack
@@ -448,6 +449,19 @@ def test_records_are_stale_when_a_source_changes(built, changed):
     assert stage.records in release.stale(built)
     assert stage.records in release.build(built)
     assert release.stale(built) == ()
+
+
+def test_misconceptions_of_a_copied_exercise_are_a_source(monkeypatch):
+    """A stage that copies an exercise also has the misconceptions of the stage it copies from."""
+    stage = courses.load(Path(__file__).parents[3]).stage("09")
+    before, read = release.sources_digest(stage), misconceptions.read
+    copied = {exercise.copied_from for exercise in stage.exercises if exercise.copied_from}
+    monkeypatch.setattr(
+        misconceptions, "read", lambda path: () if path.parent.name in copied else read(path)
+    )
+
+    assert len(copied) > 0
+    assert release.sources_digest(stage) != before
 
 
 @pytest.mark.parametrize(
