@@ -146,7 +146,7 @@ MISCONCEPTIONS = (
         when=("divides | calls softmax", "calls log"),
     ),
     *map(raises_small_probabilities, ("1e-9", "1e-12")),
-    *map(adds_to_probabilities, ("1e-8", "1e-9", "1e-10", "1e-12")),
+    *map(adds_to_probabilities, ("1e-6", "1e-8", "1e-9", "1e-10", "1e-12")),
     Misconception(
         id="forgets_the_logarithm_of_the_sum",
         exercise="log_softmax",
@@ -607,6 +607,27 @@ MISCONCEPTIONS = (
             "no calls zeros_like",
             "no sets grad",
         ),
+    ),
+    Misconception(
+        id="moves_what_was_frozen",
+        exercise="train_step",
+        swaps=(
+            (
+                "    model.zero_grad()\n",
+                (
+                    "    for parameter in model.parameters():\n"
+                    "        if parameter.requires_grad:\n"
+                    "            parameter.grad = None\n"
+                ),
+            ),
+        ),
+        title="A parameter that was frozen after a step still moves",
+        explanation=(
+            "A parameter that was frozen after a step still moves: its gradient of that step is "
+            "neither cleared nor left out."
+        ),
+        question="What is in p.grad of a parameter that is frozen after the first step?",
+        when=("calls backward",),
     ),
     Misconception(
         id="computes_no_gradients",

@@ -843,6 +843,16 @@ def test_step_leaves_alone_what_is_not_trained(student, probe):
     still = not found["0.weight"].requires_grad
     expect(still, "The step makes a frozen parameter trainable.")
 
+    embedding = student.new("nn.Embedding", V, D).load({"weight": table})
+    model = student.new("nn.Sequential", embedding, student.new("nn.Linear", D, V))
+    student.call("train_step", model, *draw_batch(probe), 1.0)
+    embedding.call("requires_grad_", False)
+    before = embedding.parameters()["weight"].value
+    student.call("train_step", model, *draw_batch(probe), 1.0)
+
+    found = embedding.parameters()["weight"].value
+    agrees(found, before, "A parameter that was frozen after the first step")
+
 
 @check("train_step", points=0.1, layer="laws")
 def test_step_at_rate_zero_changes_nothing(student, reference, probe):
