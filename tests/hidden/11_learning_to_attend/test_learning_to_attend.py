@@ -287,8 +287,8 @@ def test_log_softmax_takes_logits_of_any_size(student, probe):
     right = torch.tensor([[0.0, -2000, -2000], [-1000, 0, -1000], [-500, 0, -300]])[:, order]
 
     found = log_softmax_of(student, far)
-    expect(found.isfinite().all(), "For logits of 1000 and -1000, the result is not finite.")
-    agrees(found, right, "For logits of 1000 and -1000, the result")
+    expect(found.isfinite().all(), "For large logits, the result is not finite.")
+    agrees(found, right, "For large logits, the result")
 
 
 @check("log_softmax", points=0.05, layer="laws", rules=("dtype",))
@@ -421,7 +421,7 @@ def test_loss_is_a_mean(student, probe):
         loss_of(student, logits, targets),
         alone.mean(),
         "The loss of several predictions",
-        "the mean",
+        "the mean of their losses",
     )
 
 
@@ -562,7 +562,9 @@ def test_reader_has_no_bias(student):
 
     expect(shapes, "Reader has no parameters.")
     for name, shape in shapes.items():
-        expect(len(shape) > 1, f"{name} is a bias; there should be none.")
+        expect(
+            len(shape) > 1, f"{name} has fewer than two axes, as a bias has; there should be none."
+        )
 
 
 @check("Reader", points=0.05, layer="parameters")
@@ -572,7 +574,7 @@ def test_reader_trains_all_its_parameters(student):
 
     for name, parameter in found.items():
         expect(parameter.requires_grad, f"{name} is not trained: requires_grad is False.")
-    expect(len(found) == 6, "Reader does not have the six parameters of the docstring.")
+    expect(len(found) == 6, "Reader does not have six parameters.")
 
 
 @check("Reader", points=0.1, layer="documented")
@@ -693,7 +695,7 @@ def test_reader_turns_contexts_into_logits_linearly(student, probe):
         agrees(
             logits_of(reader, ids),
             2 * found,
-            "With doubled weights, the result",
+            f"With doubled {name}, the result",
             "twice the result",
         )
 

@@ -106,10 +106,10 @@ def named(answer, names):
     return answer
 
 
-def same_gradients(answer, wanted, names=THREE, other=""):
-    """Compare gradients one by one."""
+def same_gradients(answer, wanted, names=THREE, other="", when=""):
+    """Compare gradients one by one; *when* is the condition."""
     for name, found, right in zip(names, named(answer, names), wanted, strict=True):
-        agrees(found, right, f"The gradient of {name}", other)
+        agrees(found, right, f"The gradient of {name}{when}", other)
 
 
 def differs(one, other):
@@ -161,11 +161,12 @@ def needs_back(student, exercise, *given):
     The rules of dtypes and unchanged arguments are not kept by results that are always the same.
     """
     one, other = (student.call(exercise, *given[:-1], back) for back in (given[-1], 2 * given[-1]))
+    what = "the result"
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):
-        one, other = one[-1], other[-1]
+        one, other, what = one[-1], other[-1], "the last gradient"
     shape = tuple(other.shape) if isinstance(other, torch.Tensor) else ()
-    moved = differs(tensor_like(one, shape, "The result"), tensor_like(other, shape, "The result"))
-    expect(moved, "Twice the last argument does not visibly change the result.")
+    moved = differs(*(tensor_like(each, shape, what.capitalize()) for each in (one, other)))
+    expect(moved, f"Twice the given gradient does not visibly change {what}.")
 
 
 def needs_logits(student, logits, targets):
@@ -225,7 +226,7 @@ def test_loss_gradient_of_a_prediction_sums_to_zero(student, probe):
 
     agrees(found.sum(dim=-1), torch.zeros(N), "The sum of a row of the gradient")
     negative = torch.zeros(N, V).scatter(1, targets[:, None], 1.0)
-    agrees((found < 0).float(), negative, "The place of the negative entries")
+    agrees((found < 0).float(), negative, "The matrix of the places of negative entries")
 
 
 @check("cross_entropy_backward", points=0.1, layer="laws")
@@ -387,7 +388,10 @@ def test_jacobian_is_proportional_to_the_other_weight(student, probe):
     weights = torch.softmax(probe.normal(N, scale=0.5), dim=-1)
     shares = jacobian_of(student, weights)[0, 1:] / weights[1:]
 
-    expect(bool((shares.abs() > EFFECT).all()), "An entry off the diagonal is nearly 0.")
+    expect(
+        bool((shares.abs() > EFFECT).all()),
+        "An entry off the diagonal, divided by its weight, is nearly 0 or NaN.",
+    )
     agrees(shares / shares[0], torch.ones(N - 1), "The entry per weight, relative to the first,")
 
 
@@ -652,6 +656,7 @@ def test_attention_gradients_with_hidden_pairs(student, reference, probe):
         same_gradients(
             student.call("attention_backward", *given, scale=SCALE, hidden=hidden),
             reference.call("attention_backward", *given, scale=SCALE, hidden=hidden),
+            when=" with hidden pairs",
         )
 
 
@@ -672,7 +677,10 @@ def test_attention_gradients_of_a_hidden_key_are_zero(student, probe):
 
     for name, gradient in zip(THREE[1:], found[1:], strict=True):
         is_not_zero(gradient, f"The gradient of {name}")
-        expect((gradient[:, 2] == 0).all(), f"The gradient of the hidden {name} is not exactly 0.")
+        expect(
+            (gradient[:, 2] == 0).all(),
+            f"The gradient of the hidden {name} is not exactly 0.",
+        )
 
 
 @check("attention_backward", points=0.1, layer="laws")
@@ -729,13 +737,13 @@ def test_attention_gradients_at_scale_zero(student, probe):
         student, *draw_attention(probe, B), scale=0.0
     )
 
-    agrees(of_queries, torch.zeros(B, TQ, D), "The gradient of queries")
-    agrees(of_keys, torch.zeros(B, TK, D), "The gradient of keys")
-    is_not_zero(of_values, "The gradient of values")
+    agrees(of_queries, torch.zeros(B, TQ, D), "The gradient of queries with scale 0")
+    agrees(of_keys, torch.zeros(B, TK, D), "The gradient of keys with scale 0")
+    is_not_zero(of_values, "The gradient of values with scale 0")
     agrees(
         of_values,
         of_values[:, :1].expand(B, TK, DV),
-        "The gradient of a value",
+        "The gradient of a value with scale 0",
         "that of the first",
     )
 
@@ -802,7 +810,7 @@ def test_attention_gradients_leave_their_arguments_alone(student, probe):
     hidden = torch.ones(TQ, TK).triu(1).bool()
 
     kept = student.keeps_inputs("attention_backward", *given, SCALE, hidden)
-    expect(kept, "attention_backward changes tensors that you pass to it.")
+    expect(kept, "attention_backward changes a tensor that you pass to it.")
     needs_back(student, "attention_backward", *given)
 
 
@@ -960,7 +968,7 @@ def test_self_attention_gradients_of_reordered_tokens(student, probe):
     moved = own_gradients(student, x[:, order], *matrices, back[:, order])
 
     other = own_gradients(student, x, *matrices, back[:, order])
-    sentence = "The order of the gradients of the context has no visible effect."
+    sentence = "The order of the gradients of the context has no visible effect on that of x."
     expect(differs(found[0], other[0]), sentence)
     same_gradients(moved, [found[0][:, order], *found[1:]], FOUR, "that before")
 
@@ -984,8 +992,8 @@ def test_self_attention_gradients_without_values(student, probe):
     found = own_gradients(student, x, W_query, W_key, torch.zeros_like(W_value), back)
 
     for name, gradient in zip(FOUR[:3], found[:3], strict=True):
-        agrees(gradient, torch.zeros_like(gradient), f"The gradient of {name}")
-    is_not_zero(found[3], "The gradient of W_value")
+        agrees(gradient, torch.zeros_like(gradient), f"With W_value = 0, the gradient of {name}")
+    is_not_zero(found[3], "With W_value = 0, the gradient of W_value")
 
 
 @check("self_attention_backward", points=0.1, layer="laws", rules=("dtype",))
@@ -1007,7 +1015,7 @@ def test_self_attention_gradients_leave_their_arguments_alone(student, probe):
     given = draw_projections(probe, B)
 
     kept = student.keeps_inputs("self_attention_backward", *given)
-    expect(kept, "self_attention_backward changes tensors that you pass to it.")
+    expect(kept, "self_attention_backward changes a tensor that you pass to it.")
     needs_back(student, "self_attention_backward", *given)
 
 
