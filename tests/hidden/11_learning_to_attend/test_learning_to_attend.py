@@ -848,7 +848,7 @@ def test_step_leaves_alone_what_is_not_trained(student, probe):
     embedding = student.new("nn.Embedding", V, D).load({"weight": table})
     model = student.new("nn.Sequential", embedding, student.new("nn.Linear", D, V))
     student.call("train_step", model, *draw_batch(probe), 1.0)
-    embedding.call("requires_grad_", False)
+    embedding.call("requires_grad_", requires_grad=False)
     before = embedding.parameters()["weight"].value
     student.call("train_step", model, *draw_batch(probe), 1.0)
 
