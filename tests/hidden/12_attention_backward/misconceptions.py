@@ -432,6 +432,17 @@ MISCONCEPTIONS = (
         question="What does the function get: scores, or numbers that sum to one?",
         when=("takes a softmax",),
     ),
+    Misconception(
+        id="subtracts_the_weight_of_the_row",
+        exercise="softmax_jacobian",
+        swaps=(("torch.outer(weights, weights)", "weights[:, None] ** 2"),),
+        title="Off the diagonal, each entry is -w_i², but it must be -w_i w_j",
+        explanation=(
+            "Off the diagonal, each entry is -w_i², but it must be -w_i w_j: one weight is that "
+            "of the row, the other that of the column."
+        ),
+        question="Which two weights does the derivative of weight 0 by score 1 contain?",
+    ),
     # softmax_backward
     Misconception(
         id="uses_the_diagonal_only",

@@ -181,6 +181,16 @@ MISCONCEPTIONS = (
         explanation="The exponents are spread evenly from 0 to 1; the last one must be below 1.",
         question="If d is 4, what is 2i / d for the last pair?",
     ),
+    Misconception(
+        id="subtracts_the_first_position",
+        exercise="rotary_angles",
+        swaps=(("positions[:, None]", "(positions - positions[:1])[:, None]"),),
+        explanation=(
+            "The first position is subtracted from all, so the angles of the first row are 0; the "
+            "angles must belong to the positions as they are."
+        ),
+        question="Which angles should the positions 7, 8 and 9 get?",
+    ),
     # apply_rotary
     Misconception(
         id="mixes_pairs_and_halves",
