@@ -45,6 +45,13 @@ MISCONCEPTIONS = (
         when=("loops",),
     ),
     Misconception(
+        id="skips_the_first_element",
+        exercise="dot_product",
+        swaps=(("zip(a, b, strict=True)", "zip(a[1:], b[1:], strict=True)"),),
+        explanation="The first product is left out; the result must be the sum of all products.",
+        question="What does your code return for two vectors of length 1?",
+    ),
+    Misconception(
         id="leaves_the_products_unsummed",
         exercise="dot_product",
         swaps=(("    return total", "    return [x * y for x, y in zip(a, b, strict=True)]"),),
@@ -302,6 +309,16 @@ MISCONCEPTIONS = (
             "slice far below that maximum, all exponentials are 0."
         ),
         question="What happens to a slice whose scores are all 1000 below those of another slice?",
+    ),
+    Misconception(
+        id="subtracts_the_largest_absolute_value",
+        exercise="softmax_stable",
+        swaps=(("scores.amax(", "scores.abs().amax("),),
+        explanation=(
+            "In a slice of very negative scores, all exponentials are 0, for example because the "
+            "largest absolute value is subtracted; it must be the largest score."
+        ),
+        question="What is the largest exponential of a slice with the scores -1000 and -1001?",
     ),
     Misconception(
         id="subtracts_the_mean",
@@ -577,6 +594,30 @@ MISCONCEPTIONS = (
         ),
         question="Which weights belong to query i: row i or column i?",
         when=("swaps axes", "no runs along another axis"),
+    ),
+    Misconception(
+        id="compares_directions_in_attention",
+        exercise="simple_self_attention",
+        swaps=(
+            (
+                "inputs @ inputs.T",
+                "torch.cosine_similarity(inputs[:, None], inputs[None], dim=-1)",
+            ),
+        ),
+        explanation=(
+            "The scores are divided by the lengths of the tokens, so only the directions count."
+        ),
+        question="Which score does a pair of tokens get if one of them is twice as long?",
+    ),
+    Misconception(
+        id="mixes_directions",
+        exercise="simple_self_attention",
+        swaps=(("weights @ inputs", "weights @ torch.nn.functional.normalize(inputs, dim=-1)"),),
+        explanation=(
+            "The tokens that are mixed are divided by their lengths; the inputs must be mixed as "
+            "they are."
+        ),
+        question="What is the context vector of a text with a single token?",
     ),
     Misconception(
         id="multiplies_each_token_by_its_own_row",
