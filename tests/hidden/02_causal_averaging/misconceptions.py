@@ -217,6 +217,17 @@ MISCONCEPTIONS = (
         when=("swaps axes",),
     ),
     Misconception(
+        id="divides_the_columns_by_the_counts",
+        exercise="causal_mean_matmul",
+        swaps=(("visible.sum(dim=1, keepdim=True)", "torch.arange(1, T + 1)"),),
+        explanation=(
+            "Column j of the weights holds 1 / (j + 1), but row t must hold 1 / (t + 1), for all "
+            "tokens up to t."
+        ),
+        question="What is the shape of your counts, and with which axis does torch align them?",
+        when=("divides | multiplies",),
+    ),
+    Misconception(
         id="multiplies_from_the_right",
         exercise="causal_mean_matmul",
         swaps=(("return weights @ x", "return x @ weights"),),
