@@ -22,6 +22,16 @@ MISCONCEPTIONS = (
         question="What happens to the first axis of a batch if all axes are reversed?",
     ),
     Misconception(
+        id="adds_the_keys_of_all_items",
+        exercise="scaled_scores",
+        swaps=(("keys.transpose(-2, -1)", "keys.sum(dim=0, keepdim=True).transpose(-2, -1)"),),
+        explanation=(
+            "The keys of all items of the batch are added up; each query must be compared with the "
+            "keys of its own item."
+        ),
+        question="Which items of the batch may change the scores of the first item?",
+    ),
+    Misconception(
         id="multiplies_without_adding",
         exercise="scaled_scores",
         swaps=(("queries @ keys.transpose(-2, -1)", "queries * keys"),),
