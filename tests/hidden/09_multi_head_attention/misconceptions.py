@@ -122,6 +122,16 @@ MISCONCEPTIONS = (
         question="In which order does a head take its three encodings?",
     ),
     Misconception(
+        id="passes_the_encodings_for_values_as_keys",
+        exercise="MultiHeadAttention",
+        swaps=((CALL_HEAD, "head(encodings_for_q, encodings_for_v, encodings_for_v, mask)"),),
+        explanation=(
+            "The keys of the heads are computed from encodings_for_v; they must be computed from "
+            "encodings_for_k."
+        ),
+        question="Which of the three encodings have an effect on your result?",
+    ),
+    Misconception(
         id="chains_the_heads",
         exercise="MultiHeadAttention",
         swaps=((CALL_HEAD, f"(encodings_for_q := {CALL_HEAD})"),),
@@ -321,6 +331,33 @@ MISCONCEPTIONS = (
         explanation=(
             "Dropout is applied to the concatenated context vectors; it must be applied to the "
             "attention weights of the heads."
+        ),
+        question=(
+            "Should dropout remove connections between tokens, or features of a context vector?"
+        ),
+        when=("calls Dropout | calls dropout",),
+    ),
+    Misconception(
+        id="drops_the_context_of_each_head",
+        exercise="MultiHeadAttentionWrapper",
+        swaps=(
+            (
+                CALL_CAUSAL,
+                (
+                    "[]\n"
+                    "        for head in self.heads:\n"
+                    "            if len(head.mask) < (T := x.shape[1]):\n"
+                    "                raise ValueError\n"
+                    "            keys, values = head.W_key(x), head.W_value(x)\n"
+                    "            scores = head.W_query(x) @ keys.mT / keys.shape[-1] ** 0.5\n"
+                    "            scores = scores.masked_fill(head.mask[:T, :T], -torch.inf)\n"
+                    "            contexts.append(head.dropout(scores.softmax(-1) @ values))"
+                ),
+            ),
+        ),
+        explanation=(
+            "Dropout is applied to the context vectors of the heads; it must be applied to their "
+            "attention weights."
         ),
         question=(
             "Should dropout remove connections between tokens, or features of a context vector?"
