@@ -3,15 +3,6 @@
 from autograder.diagnosis.misconceptions import Misconception
 
 ONE_HEAD = "H, d = 1, queries.shape[-1]"
-GELU_THEN_SHORTCUT = """
-            output = gelu(layer(x))
-            x = x + output if self.use_shortcut and x.shape == output.shape else output
-"""
-SHORTCUT_THEN_GELU = """
-            output = layer(x)
-            output = x + output if self.use_shortcut and x.shape == output.shape else output
-            x = gelu(output)
-"""
 PRE_NORM = """
             x = x + self.att(self.norm1(x))
             return x + self.ff(self.norm2(x))
@@ -288,6 +279,22 @@ MISCONCEPTIONS = (
         explanation="The features are multiplied by 1 + scale; they must be multiplied by scale.",
         question="By which number is a feature multiplied while the scale is 1?",
     ),
+    Misconception(
+        id="divides_the_root_by_the_number_of_features",
+        exercise="RMSNorm",
+        swaps=(
+            ("(x**2).mean", "(x**2).sum"),
+            (
+                "torch.sqrt(mean_square + self.eps)",
+                "(torch.sqrt(mean_square + self.eps) / len(self.scale))",
+            ),
+        ),
+        explanation=(
+            "The root of the sum of the squares is divided by d_model; the sum itself must be "
+            "divided by d_model, under the root."
+        ),
+        question="For the features 3, 3, 3, what is the root of the mean square?",
+    ),
     # gelu
     Misconception(
         id="adds_the_cube_outside_the_product",
@@ -423,8 +430,8 @@ MISCONCEPTIONS = (
         exercise="DeepNetwork",
         swaps=(
             (
-                "output = gelu(layer(x))",
-                "output = layer(x) if layer is self.layers[-1] else gelu(layer(x))",
+                "gelu(layer(x))",
+                "(nn.Identity() if layer is self.layers[-1] else gelu)(layer(x))",
             ),
         ),
         explanation="There is no GELU after the last layer; GELU must follow every layer.",
@@ -471,7 +478,13 @@ MISCONCEPTIONS = (
     Misconception(
         id="adds_the_shortcut_before_gelu",
         exercise="DeepNetwork",
-        swaps=((GELU_THEN_SHORTCUT, SHORTCUT_THEN_GELU),),
+        swaps=(
+            (
+                "gelu(layer(x))",
+                ("gelu(layer(x) + (x if self.use_shortcut and x.shape == layer(x).shape else 0))"),
+            ),
+            ("x + output if self.use_shortcut and x.shape == output.shape else output", "output"),
+        ),
         explanation=(
             "The shortcut is added before GELU, so it passes through GELU as well; the input of a "
             "layer must be added to the result of GELU."
