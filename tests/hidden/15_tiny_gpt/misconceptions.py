@@ -171,6 +171,21 @@ MISCONCEPTIONS = (
         question="How often does your forward apply final_norm in a model with three blocks?",
     ),
     Misconception(
+        id="normalizes_before_the_blocks",
+        exercise="GPT",
+        swaps=(
+            (
+                "self.tok_emb(ids) + self.pos_emb(positions)",
+                "self.final_norm(self.tok_emb(ids) + self.pos_emb(positions))",
+            ),
+            ("self.out_head(self.final_norm(x))", "self.out_head(x)"),
+        ),
+        explanation=(
+            "The final_norm is applied before the blocks; it must be applied after the last block."
+        ),
+        question="Which layer does out_head get its vectors from?",
+    ),
+    Misconception(
         id="scales_the_embeddings",
         exercise="GPT",
         swaps=(("self.tok_emb(ids) +", "self.tok_emb(ids) * self.tok_emb.embedding_dim**0.5 +"),),
@@ -284,6 +299,17 @@ MISCONCEPTIONS = (
         swaps=(("block + norm + out_head", "block + out_head"),),
         explanation="The norm after the last block is not counted.",
         question="What is between the last block and the head?",
+    ),
+    Misconception(
+        id="counts_one_vector_less",
+        exercise="count_parameters",
+        swaps=(("+ norm + out_head", "+ d_model + out_head"),),
+        title="One vector of d_model numbers is not counted",
+        explanation=(
+            "One vector of d_model numbers is not counted, such as the scale or the shift of "
+            "final_norm; this norm has both."
+        ),
+        question="Which parameters does final_norm have?",
     ),
     Misconception(
         id="counts_no_positions",
@@ -1005,7 +1031,6 @@ MISCONCEPTIONS = (
     Misconception(
         id="replaces_logits_by_zero",
         exercise="top_k_logits",
-        when=("fills | calls zeros_like | calls scatter",),
         swaps=(('float("-inf")', "0.0"),),
         explanation=(
             "The logits that are not kept become 0, whose exponential is 1; they must become minus "
