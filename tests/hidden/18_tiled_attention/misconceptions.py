@@ -383,6 +383,25 @@ MISCONCEPTIONS = (
         question="What is exp(score - maximum) if another query has scores larger by 400?",
     ),
     Misconception(
+        id="subtracts_the_maximum_of_all_scores",
+        exercise="attend_tile",
+        swaps=(
+            (
+                "maximum = maximum.masked_fill(sees_nothing, 0.0)",
+                (
+                    "maximum = maximum.amax().masked_fill(sees_nothing, 0.0)\n"
+                    "    sees_nothing = scores.sub(maximum).exp().sum(dim=-1, keepdim=True) == 0"
+                ),
+            ),
+        ),
+        explanation=(
+            "The maximum of all scores is subtracted, so the exponentials of a query with far "
+            "smaller scores are all 0, and so is its context; each query needs its own maximum."
+        ),
+        title="The maximum of all scores is subtracted",
+        question="What is exp(score - maximum) if another query has scores larger by 400?",
+    ),
+    Misconception(
         id="leaves_the_scale_out_of_the_logsumexp",
         exercise="attend_tile",
         swaps=(
@@ -1082,6 +1101,16 @@ MISCONCEPTIONS = (
         swaps=((STOP, "if causal and first >= last_seen[-1]:"),),
         explanation=(
             "A tile of keys that begins with the last query's own token is left out, but a query "
+            "must see its own token."
+        ),
+        question="Which key is the last one that the last query of a tile sees?",
+    ),
+    Misconception(
+        id="stops_at_the_last_visible_key_of_a_later_tile",
+        exercise="tiled_attention",
+        swaps=((STOP, "if causal and 0 < first >= last_seen[-1]:"),),
+        explanation=(
+            "A later tile that begins with the last query's own token is left out, but a query "
             "must see its own token."
         ),
         question="Which key is the last one that the last query of a tile sees?",
