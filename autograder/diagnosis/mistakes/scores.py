@@ -15,7 +15,7 @@ from autograder.diagnosis.mistakes.rewriting import (
     put,
 )
 from autograder.diagnosis.student_code import name_of
-from autograder.diagnosis.vocabulary import ORDINALS, PROJECTIONS, axis_of, role_of
+from autograder.diagnosis.vocabulary import PROJECTIONS, axis_of, role_of
 
 ROOTS = (0.5, -0.5)
 
@@ -144,8 +144,7 @@ def softmax(scope: Scope) -> Iterator[Rewrite]:
         make = partial(put, site, X=scores, D=dim)
         yield from mistakes(make, AXES, "softmax_axis")
         yield from mistakes(make, OTHERS_THAN_SOFTMAX, what="divisor")
-        words = {"what": "maximum", "axis": ORDINALS[-2], "right": axis_of(dim)}
-        yield mistake("wrong_axis.reduction", make(SHIFTED), **words)
+        yield mistake("wrong_axis.shift", make(SHIFTED), right=axis_of(dim))
         yield mistake("softmax_twice", put(site, "torch.softmax(OLD, dim=D)", D=dim))
 
 
