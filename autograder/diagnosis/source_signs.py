@@ -18,6 +18,7 @@ from autograder.diagnosis.student_code import (
     Definition,
     Function,
     StudentCode,
+    is_along,
     loses_axis,
     name_of,
     names_in,
@@ -271,7 +272,10 @@ def _without_inner(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _lost_axes(definition: Definition) -> Iterator[Sign]:
-    """Find a tensor that is combined with its own sum, which has lost an axis."""
+    """Find a tensor that is combined with its own sum, which has lost an axis.
+
+    If that was the first one, broadcasting adds it again.
+    """
     assigned = {
         each.targets[0].id: each.value
         for each in ast.walk(definition)
@@ -280,7 +284,9 @@ def _lost_axes(definition: Definition) -> Iterator[Sign]:
     for each in ast.walk(definition):
         if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div | ast.Sub):
             reduced = assigned.get(name_of(each.right), each.right)
-            if loses_axis(reduced) and names_in(each.left) & names_in(reduced):
+            if not loses_axis(reduced) or is_along(0, reduced):
+                continue
+            if names_in(each.left) & names_in(reduced):
                 found = Sign.of("axis_not_kept", line=reduced.lineno, name=name_of(reduced.func))
                 yield found._replace(sure=False)
 

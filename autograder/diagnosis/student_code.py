@@ -318,7 +318,7 @@ class WrittenCode:
     def runs_along_another_axis(self) -> bool:
         """Whether a softmax may run along an axis that is not given as -1, the last one."""
         named = [each for each in self.of(ast.Call) if name_of(each.func) in SOFTMAXES]
-        return not named or not all(map(_is_along_last, named)) or "exp" in self.mentions
+        return not named or not all(is_along(-1, one) for one in named) or "exp" in self.mentions
 
     @cached_property
     def calls_without_axis(self) -> frozenset[str]:
@@ -494,7 +494,7 @@ def _whole_number(node: ast.expr) -> Iterator[int]:
         yield from [number] if isinstance(number, int) else []
 
 
-def _is_along_last(call: ast.Call) -> bool:
-    """Whether a call gives -1 as the axis."""
+def is_along(axis: int, call: ast.Call) -> bool:
+    """Whether a call gives the number *axis*."""
     axes = [each.value for each in call.keywords if each.arg in {"dim", "axis"}]
-    return any(-1 in _whole_number(each) for each in (*axes, *call.args))
+    return any(axis in _whole_number(each) for each in (*axes, *call.args))
