@@ -347,7 +347,7 @@ MISCONCEPTIONS = (
             "This is the exact GELU, with the error function; the exercise asks for the tanh "
             "approximation, which differs from it by up to 0.0005."
         ),
-        question="Which function does the formula in the docstring contain?",
+        question="Which function does the formula of GELU contain?",
     ),
     Misconception(
         id="uses_the_quick_sigmoid",
@@ -358,7 +358,7 @@ MISCONCEPTIONS = (
             "This is the sigmoid approximation x · sigmoid(1.702 x); the exercise asks for the "
             "tanh approximation of GELU."
         ),
-        question="Which function and which power of x does the formula in the docstring contain?",
+        question="Which function and which power of x does the formula of GELU contain?",
     ),
     Misconception(
         id="takes_the_cube_alone",
@@ -650,7 +650,8 @@ MISCONCEPTIONS = (
         when=("calls ff",),
         swaps=((PRE_NORM, SECOND_FROM_THE_INPUT),),
         explanation=(
-            "The second shortcut adds the input of the block; it must add the sum after attention."
+            "In pre-norm, the second shortcut adds the input of the block; it must add the sum "
+            "after attention."
         ),
         question=(
             "To which tensor does your second shortcut add the result of the feed-forward network?"

@@ -927,7 +927,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The keys and values are repeated before they are cached, so the cache is as large as "
-            "with a key-value head for every query head; it must hold only the G heads."
+            "with a key-value head for every query head; the cache must hold only the G heads."
         ),
         question="How many heads do the keys in the cache need, H or G?",
     ),

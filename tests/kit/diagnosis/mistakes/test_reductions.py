@@ -60,7 +60,7 @@ A sum is used; it must be a mean.
     pytest.param(
         LOOP,
         """
-A sum is computed; it must be a product.
+In one place, a sum is computed; it must be a product.
     return total + x
 Only the last term is kept; the terms must be added up.
     total = x[:i + 1]
