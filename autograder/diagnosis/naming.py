@@ -28,6 +28,7 @@ IN_CHECKS: Final = "In the checks, "
 IN_SOME_CHECKS: Final = "In some of the checks, "
 ABSENCE: Final = re.compile(r"[^,:;]*\b(?:no effect|nothing|never)\b", re.IGNORECASE)
 CONSEQUENCE: Final = re.compile(r", so (?!that\b)(?![^;.]*\bmust\b)[^;.]*")
+CASE: Final = re.compile(r"(?:If|With|Without|In|For|When|Where)\b")
 # Conditions that most code with several axes fulfills.
 COMMON: Final = frozenset({"joins", "loops", "multiplies matrices", "reshapes", "slices"})
 
@@ -85,6 +86,11 @@ class Mistake(NamedTuple):
     def is_in_source(self) -> bool:
         """Whether a condition on the source speaks for the mistake, as little code fulfills it."""
         return any(one not in COMMON for one in self.when)
+
+    @property
+    def is_about_case(self) -> bool:
+        """Whether it is about a part of the inputs, as "If *scale* is None, …" is."""
+        return CASE.match(self.explanation) is not None
 
     def within_checks(self) -> "Mistake":
         """Limit a sentence about a missing effect to the checks, unless the source shows it."""

@@ -346,9 +346,8 @@ class Ranking:
 
     def _by_two(self) -> Explanation:
         """Explain every wrong answer, or nearly every one, by two mistakes at once."""
-        by_answers = any(check.wrong for check in self.failed)
-        found = self.evidence.pairs(self) if by_answers else []
-        found = [one for one in found if all(map(self.passes, self._halves_of(one)))]
+        pairs = self.evidence.pairs(self) if any(check.wrong for check in self.failed) else []
+        found = [one for one in pairs if not any(map(self._is_refuted, one.key))]
         if self.raised:  # with few answers, documented ones agree by chance
             other = {check.name for check in self.wrong if check.layer is not Layer.DOCUMENTED}
             found = [one for one in found if one.explained & other]
@@ -363,9 +362,10 @@ class Ranking:
         alone = [self.candidate((side[0],)).explained for side in sides]
         return Explanation(name_each(found[0].explained, pair, alone), [found])
 
-    def _halves_of(self, pair: Candidate) -> list[Candidate]:
-        """Return both mistakes alone: what is said of each must be so in the checks that passed."""
-        return [Candidate((number,), frozenset()) for number in pair.key]
+    def _is_refuted(self, number: int) -> bool:
+        """Whether a sentence about one case is not so, as the code passed a check of this case."""
+        is_about_case = self.evidence.mistake(number).is_about_case
+        return is_about_case and not self.passes(Candidate((number,), frozenset()))
 
     def _by_several(self, known: Explanation | None = None) -> Explanation:
         """Name the program that explains most failed checks, then the best one for the rest.

@@ -116,9 +116,11 @@ class WrongAnswer(AssertionError):  # noqa: N818  # an outcome of a check, not a
     expected values, nor anything that the student's code answered. Other checks show *message*.
     *public_suite_grid* makes tables of wrong values for the public suite, and *grid* also for other
     checks whose inputs are not hidden. *compares_own* is true if two results of the code differ.
+    *place* is the end of *message* that says which rows or columns are wrong.
     """
 
     compares_own = False
+    place = ""
     public_suite_grid: Callable[[], Grid | None] | None = None
     grid: Callable[[], Grid | None] | None = None
 

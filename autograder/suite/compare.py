@@ -20,7 +20,7 @@ from autograder.sandbox.protocol import OpaqueValue
 from autograder.suite.answer_values import parts
 from autograder.suite.checks import WrongAnswer
 from autograder.suite.noise import NOISE, PRINTED_NOISE, note_margin, scale_of
-from autograder.suite.own_results import is_own, unmark
+from autograder.suite.own_results import detached, is_computed, is_own, unmark
 from autograder.suite.wrong_entries import (
     entries_grid,
     first_wrong_part,
@@ -68,6 +68,8 @@ def agrees(actual: object, expected: object, what: str = "The result", other: st
     except WrongAnswer as wrong:
         if wrong.public_suite_grid is None and isinstance(expected, dict | list | tuple):
             wrong.public_suite_grid = partial(entries_grid, actual, expected, alike)
+        if is_computed(actual):
+            wrong.message = wrong.message.removesuffix(wrong.place)
         if (other or is_own(expected)) and not wrong.compares_own:
             name = other or f"the result that {it(what)} must equal"
             _call_neither_wrong(wrong, unmark(actual), unmark(expected), what, name)
@@ -240,7 +242,7 @@ def tensor_like(actual: object, shape: tuple[int, ...], what: str = "The result"
 def tensor(actual: object, what: str = "The result") -> Tensor:
     """Return *actual* if it is a tensor; otherwise fail the check."""
     if isinstance(actual, Tensor):
-        return actual.detach()
+        return detached(actual)
     hint = " A function that ends without `return` returns None." if actual is None else ""
     sentence = f"{says(what, 'is')} {_kind(actual)}; {it(what)} should be a torch.Tensor.{hint}"
     public = f"{says(what, 'is')} not a torch.Tensor.{hint}"
@@ -357,6 +359,7 @@ def _close(
         sentence = "{0} {2}; {1} should be {3}.".format(says(what, "is"), it(what), *pair)
     error = WrongAnswer(Status.WRONG_VALUE, f"{says(what, 'has')} wrong values.", message=sentence)
     error.public_suite_grid = partial(first_wrong_part, answer, expected, wrong, places, tokens)
+    error.place = place
     raise error
 
 

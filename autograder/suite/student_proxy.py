@@ -36,7 +36,7 @@ from autograder.suite.answer_values import (
     read_tensors,
 )
 from autograder.suite.checks import Notice, WrongAnswer
-from autograder.suite.own_results import mark, unmark
+from autograder.suite.own_results import detached, mark, unmark
 
 YOUR_MODULE = "Your module"  # the subject of sentences without a name
 # How the worker's texts begin if a result has no gradients.
@@ -487,6 +487,6 @@ def _no_module(module: object) -> int:
 
 def _as_parameters(answer: object) -> dict[str, Parameter]:
     return {
-        name: Parameter(value.detach(), value.requires_grad)
+        name: Parameter(detached(value), value.requires_grad)
         for name, value in read_tensors(answer).items()
     }

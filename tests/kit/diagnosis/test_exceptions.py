@@ -435,9 +435,9 @@ def test_a_gradient_of_none_is_explained():
 @pytest.mark.parametrize(
     ("count", "named"),
     [
-        pytest.param(1, "named p0 in this course", id="one"),
-        pytest.param(2, "named p0 and p1 in this course", id="two"),
-        pytest.param(9, "p6, p7, … in this course", id="too-many-to-list"),
+        pytest.param(1, "must be named p0; torch", id="one"),
+        pytest.param(2, "must be named p0 and p1; torch", id="two"),
+        pytest.param(9, "p6, p7, …; torch", id="too-many-to-list"),
     ],
 )
 def test_other_names_of_parameters_are_explained(count: int, named: str):
@@ -447,7 +447,7 @@ def test_other_names_of_parameters_are_explained(count: int, named: str):
     found = explain_missing(error, request, "Layer")
 
     assert found is not None
-    assert found.sentence.startswith("The parameters of Layer are named")
+    assert found.sentence.startswith("In this check, the parameters of Layer must be named")
     assert named in found.sentence
 
 
