@@ -28,6 +28,8 @@ IN_CHECKS: Final = "In the checks, "
 IN_SOME_CHECKS: Final = "In some of the checks, "
 ABSENCE: Final = re.compile(r"[^,:;]*\b(?:no effect|nothing|never)\b", re.IGNORECASE)
 CONSEQUENCE: Final = re.compile(r", so (?!that\b)(?![^;.]*\bmust\b)[^;.]*")
+# That something has no effect may be so of one step only, if another mistake reads it elsewhere.
+NOWHERE: Final = re.compile(r"(?:In (?:some of )?the checks, )?(`\w+`) has no effect on any result")
 CASE: Final = re.compile(r"(?:If|With|Without|In|For|When|Where)\b")
 # Conditions that most code with several axes fulfills.
 COMMON: Final = frozenset({"joins", "loops", "multiplies matrices", "reshapes", "slices"})
@@ -118,8 +120,9 @@ def in_some_checks(diagnosis: Diagnosis) -> Diagnosis:
 
 
 def in_brief(diagnosis: Diagnosis) -> Diagnosis:
-    """Leave out what follows from the mistake: another one may end such a consequence."""
-    said, title = (CONSEQUENCE.sub("", one) for one in (diagnosis.explanation, diagnosis.title))
+    """Say less of the mistake: another one may end its consequences, and give an effect back."""
+    texts = (CONSEQUENCE.sub("", one) for one in (diagnosis.explanation, diagnosis.title))
+    said, title = (NOWHERE.sub(r"In one step, \1 has no effect", one) for one in texts)
     return replace(diagnosis, explanation=said, title=title)
 
 

@@ -2282,7 +2282,7 @@ def test_generate_passes_temperature_and_top_k_on(student, probe):
     row[0] = row[5]  # a tie at the third place
     shifts = torch.arange(6)[:, None]  # which change the limits of texts, but no probability
     model = student.new("nn.Embedding", 6, 6).load({"weight": row + 4.0 * shifts})
-    start = torch.zeros(DRAWN // 4, 1).long()
+    start = torch.arange(DRAWN // 4)[:, None] % 6
     for temperature, top_k in ((0.5, None), (1.5, 2), (2.5, 3)):
         options = (temperature,) if top_k is None else (temperature, top_k)
         text = student.call("generate", model, start, 4, 2, *options, seed=probe.seed)

@@ -170,7 +170,9 @@ def test_next_to_another_mistake_no_consequence_is_said():
     said = f"Gradients add up, so only one step is right; clear them.{place}"
     alone = Diagnosis("adds", said, "Why?", "Gradients add up, so only one step is right")
     task = replace(alone, explanation="It is a mean, so the sum must be divided.")
+    lost = replace(alone, explanation="In the checks, `size` has no effect on any result.")
 
     assert in_brief(alone).explanation == f"Gradients add up; clear them.{place}"
     assert in_brief(alone).title == "Gradients add up"
     assert in_brief(task).explanation == task.explanation
+    assert in_brief(lost).explanation == "In one step, `size` has no effect."
