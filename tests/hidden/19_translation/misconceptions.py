@@ -642,6 +642,16 @@ MISCONCEPTIONS = (
         explanation="The exponentials of large logits overflow, so the loss is not finite.",
         question="What is the exponential of 1000 in float32?",
     ),
+    Misconception(
+        id="takes_the_logarithm_of_zero",
+        exercise="smoothed_cross_entropy",
+        swaps=(("torch.log_softmax(logits, dim=-1)", "torch.softmax(logits, dim=-1).log()"),),
+        explanation=(
+            "Very small probabilities become 0, and their logarithm is minus infinity, so the loss "
+            "is not finite."
+        ),
+        question="What is the softmax of 0 and 1000 in float32, and what is its logarithm?",
+    ),
     # greedy_translate
     Misconception(
         id="goes_on_after_the_last_end",
@@ -688,6 +698,26 @@ MISCONCEPTIONS = (
             "needs all ids so far."
         ),
         question="What does decode know about the ids of earlier calls?",
+    ),
+    Misconception(
+        id="decodes_without_the_source_mask",
+        exercise="greedy_translate",
+        swaps=(("model.decode(ids, memory, source_mask)", "model.decode(ids, memory)"),),
+        explanation=(
+            "The decoder attends to the padding of the source, as it does without the source mask; "
+            "decode needs this mask as well."
+        ),
+        question="Which calls of the model use vectors of the source?",
+    ),
+    Misconception(
+        id="encodes_without_the_source_mask",
+        exercise="greedy_translate",
+        swaps=(("model.encode(source, source_mask)", "model.encode(source, None)"),),
+        explanation=(
+            "The encoder attends to the padding of the source, as it does without the source mask; "
+            "encode needs this mask as well."
+        ),
+        question="Which calls of the model use vectors of the source?",
     ),
     Misconception(
         id="encodes_in_each_step",
