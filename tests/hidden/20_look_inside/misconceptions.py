@@ -428,6 +428,21 @@ MISCONCEPTIONS = (
         question="What does the model do with a stream before out_head reads it?",
     ),
     Misconception(
+        id="norms_all_streams_but_the_last",
+        exercise="logit_lens",
+        swaps=(
+            (
+                "out_head(norm(stream)) for stream in streams]",
+                (
+                    "out_head(stream if place == len(streams) - 1 else norm(stream))\n"
+                    "        for place, stream in enumerate(streams)]"
+                ),
+            ),
+        ),
+        explanation="The last stream is read without the norm; each stream must be normalized.",
+        question="What does the model do with its last stream before out_head reads it?",
+    ),
+    Misconception(
         id="norms_the_logits",
         exercise="logit_lens",
         swaps=(
@@ -581,6 +596,29 @@ MISCONCEPTIONS = (
             "own mean."
         ),
         question="What is the sum of the means of all parts?",
+    ),
+    Misconception(
+        id="subtracts_no_mean",
+        exercise="logit_attribution",
+        swaps=(("parts - parts.mean(dim=-1, keepdim=True)", "parts"),),
+        explanation=(
+            "No mean is subtracted from the parts; each part must lose the mean over its features."
+        ),
+        question="What must a part add whose features are all equal?",
+    ),
+    Misconception(
+        id="sums_the_squares_of_the_stream",
+        exercise="logit_attribution",
+        swaps=(
+            (
+                "stream.var(dim=-1, keepdim=True, correction=0)",
+                "(stream.var(dim=-1, keepdim=True, correction=0) * stream.shape[-1])",
+            ),
+        ),
+        explanation=(
+            "The sum of the squares is used as the variance of the stream; it must be divided by d."
+        ),
+        question="How does the variance change if each feature comes twice?",
     ),
     Misconception(
         id="measures_the_stream_from_zero",
