@@ -231,6 +231,20 @@ MISCONCEPTIONS = (
         "Which pairs does the list [1, 1, 2] have?",
     ),
     Misconception(
+        id="counts_the_first_occurrence_once",
+        exercise="count_pairs",
+        swaps=(
+            (
+                "how_often.get(pair, 0) + count",
+                "how_often[pair] + count if pair in how_often else 1",
+            ),
+        ),
+        explanation=(
+            "The first occurrence of a pair counts 1; it must count as often as its piece occurs."
+        ),
+        question="How often does a pair occur that is once in a piece with the count 5?",
+    ),
+    Misconception(
         id="pairs_without_order",
         exercise="count_pairs",
         swaps=(("how_often[pair] = how", "pair = tuple(sorted(pair)); how_often[pair] = how"),),
