@@ -89,6 +89,8 @@ def explain_missing(error: BaseException | None, request: Request, owner: str) -
     names = list(request.kwargs)
     if not (is_missing and names and str(error).startswith("torch lists no parameter ")):
         return None
+    missing = str(error).split()[4].rstrip(";.")
+    names.sort(key=missing.__ne__)
     listed = f"{', '.join(names[:MAX_NAMES])}, …"
     if len(names) <= MAX_NAMES:
         listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -451,6 +451,16 @@ def test_other_names_of_parameters_are_explained(count: int, named: str):
     assert named in found.sentence
 
 
+def test_the_missing_name_is_the_first_of_many():
+    """A name that torch lists nowhere is said, even if it is the last of many."""
+    error = Fault(Status.MISSING, "torch lists no parameter p19; found: p0, p1")
+    request = Request(verb="load", kwargs={f"p{number}": 1.0 for number in range(20)})
+    found = explain_missing(error, request, "Layer")
+
+    assert found is not None
+    assert "must be named p19, p0, p1, " in found.sentence
+
+
 def test_no_other_fault_is_about_parameters():
     """A missing function and an exception show no wrong name of a parameter."""
     request = Request(verb="load", kwargs={"p": 1.0})
