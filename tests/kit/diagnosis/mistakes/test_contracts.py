@@ -127,7 +127,7 @@ One call does not pass `mask` on, so it has no effect there.
     return head(x, torch.arange(0, len(x), 2))
 `mask` has no effect, because your code never reads it.
     visible = None
-The numbers 0, 1, 2, … are used; they must be 0, 2, 4, ….
+In one place, the numbers are 0, 1, 2, …; they must be 0, 2, 4, ….
     return head(x, torch.arange(len(x) // 2), visible)
 """,
         id="handed-on",

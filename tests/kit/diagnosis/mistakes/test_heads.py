@@ -42,7 +42,7 @@ The second and the third axis are not swapped, but they must be.
     queries = x.view(1, 2, 3, 4)
 The queries are not split into heads.
     queries = x
-Neighboring features go to different heads; each head must get one block of features.
+Some neighboring features go to different heads; each head must get one block.
     queries = x.view(1, 2, 4, 3).transpose(-1, -2).transpose(1, 2)
 The keys of the first item in the batch are used for all items.
     keys = (lambda t: t[:1].expand_as(t) if t.ndim > 2 else t)(queries)
