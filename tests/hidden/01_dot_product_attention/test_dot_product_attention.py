@@ -139,7 +139,7 @@ def test_dot_product_adds_up_its_parts(student, probe):
 
     expect(abs(first) > 0.1, "The result is nearly zero or NaN, but all elements are positive.")
     second = student.call("dot_product", a[3:], b[3:])
-    name = "the result for the whole vectors, less that for the first half"
+    name = "the difference of the results for the whole vectors and the first half"
     same_number(second, whole - first, "The result for the second half", name)
 
 

@@ -631,7 +631,7 @@ def test_transfer_passes_the_documented_weights_on(student, reference, documente
     for name, held in zip(LONG, values_of(target, *LONG), strict=True):
         weight = tensor_like(held, (3, 2), f"The target's {name}")
         entry = documented[f"ch03.causal.{name.lower()}.weight"]
-        entry.matches(weight.T, f"The target's {name}, transposed")
+        entry.matches(weight.T, f"The target's {name}, transposed,")
 
 
 @check("transfer_weights", points=0.2, layer="probe", needs=BOTH)

@@ -380,7 +380,7 @@ def test_head_makes_key_query_and_value_in_this_order(student, reference):
     ours = reference.new("AttentionHead", C, HEAD, BLOCK, seed=42).parameters()
 
     for name in WEIGHTS:
-        agrees(yours[name].value, ours[name].value, name)
+        agrees(yours[name].value, ours[name].value, f"{name} right after construction")
 
 
 @check("AttentionHead", points=0.15, layer="parameters", rules=("buffer",))

@@ -466,7 +466,7 @@ def test_attention_has_biases_on_request(student, reference):
     ours = reference.new("CausalAttention", *arguments, seed=42).parameters()
 
     for name in BIASED:
-        agrees(yours[name].value, ours[name].value, name)
+        agrees(yours[name].value, ours[name].value, f"{name} right after construction")
 
 
 @check("CausalAttention", points=0.12, layer="parameters", rules=("buffer",))

@@ -332,7 +332,7 @@ def test_attention_knows_no_order_among_the_asked(student, probe):
         reordered,
         context[query_order],
         "The context with queries in a different order",
-        "that before, in this order",
+        "that before in this order",
     )
     all_attend(yours, q, k, v)
 
@@ -577,7 +577,7 @@ def test_mask_gains_only_padding_with_more_room(student, probe):
     agrees(
         wide[:, :9],
         narrow,
-        "The mask with a greater max_length, without its last columns",
+        "The mask with a greater max_length, without its last columns,",
         "that before",
     )
     expect(not wide[:, 9:].any(), "With a greater max_length, an additional column contains True.")

@@ -135,7 +135,7 @@ def same_draws(yours, ours, names):
     """Compare parameters one by one, so that the message names the first wrong one."""
     found, drawn = yours.named(*names), ours.parameters()
     for name in names:
-        agrees(found[name].value, drawn[name].value, name)
+        agrees(found[name].value, drawn[name].value, f"{name} right after construction")
 
 
 def drawn_by(module):
@@ -275,7 +275,7 @@ def knows_no_order(student, probe, s, heads):
         yours(q.flip(0), k, v),
         context.flip(0),
         "The context with queries in reverse order",
-        "that before, reversed",
+        "that before in reverse order",
     )
     all_attend(yours, s, heads, (q, k, v))
 
@@ -835,7 +835,7 @@ def test_heads_exchange_their_blocks(student, probe):
         other,
         torch.cat([second, first], dim=-1),
         "The context after the exchange",
-        "that before, with swapped blocks",
+        "that before with swapped blocks",
     )
 
 
@@ -849,7 +849,7 @@ def test_equal_heads_repeat_one_head(student, probe):
 
     all_attend(one, EVEN, 1, given)
     repeated = mixed(one, EVEN, 1, given).repeat(1, 3)
-    agrees(three, repeated, "The context of three equal heads", "that of one, repeated")
+    agrees(three, repeated, "The context of three equal heads", "the repeated context of one head")
 
 
 @check(MHA, points=0.19, layer="laws")
@@ -1094,7 +1094,7 @@ def test_wrapper_of_equal_heads_repeats_one_head(student, probe):
 
     mixes_tokens(one, s, 1, x)
     repeated = looked_back(one, s, 1, x).repeat(1, 1, 3)
-    agrees(three, repeated, "The context of three equal heads", "that of one, repeated")
+    agrees(three, repeated, "The context of three equal heads", "the repeated context of one head")
 
 
 @check(WRAPPER, points=0.15, layer="laws")

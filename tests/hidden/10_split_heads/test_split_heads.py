@@ -202,7 +202,7 @@ def test_split_keeps_the_order_of_tokens(student, probe):
         after,
         before[:, :, order],
         "The result for tokens in another order",
-        "that before, in this order",
+        "that before in this order",
     )
     has_effect(before, after, "the order of the tokens")
 
@@ -350,7 +350,7 @@ def test_merge_keeps_the_order_of_tokens(student, probe):
         after,
         before[:, order],
         "The result for tokens in another order",
-        "that before, in this order",
+        "that before in this order",
     )
     has_effect(before, after, "the order of the tokens")
 
@@ -450,7 +450,8 @@ def same_draws(student, reference, probe, qkv_bias):
     drawn = reference.new(NAME, *sizes, seed=probe.seed).parameters()
 
     for name in names:
-        agrees(found[name].value, drawn[name].value, name)
+        what = f"{name} right after construction with qkv_bias={qkv_bias}"
+        agrees(found[name].value, drawn[name].value, what)
 
 
 @check(NAME, points=0.18, layer="parameters")

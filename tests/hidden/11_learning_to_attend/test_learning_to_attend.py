@@ -251,7 +251,7 @@ def test_log_softmax_gives_probabilities_that_sum_to_one(student, probe):
     """The exponentials of each row sum to one."""
     found = log_softmax_of(student, probe.normal(T, V, scale=2))
 
-    agrees(found.exp().sum(dim=-1), torch.ones(T), "The sum of the probabilities of a row")
+    agrees(found.exp().sum(dim=-1), torch.ones(T), "The vector of sums of probabilities")
 
 
 @check("log_softmax", points=0.1, layer="laws")
@@ -274,7 +274,7 @@ def test_log_softmax_keeps_the_differences_of_logits(student, probe):
     logits = probe.normal(T, V, scale=2)
     found = log_softmax_of(student, logits)
 
-    agrees(found - found[:, :1], logits - logits[:, :1], "The difference of two entries")
+    agrees(found - found[:, :1], logits - logits[:, :1], "The matrix of differences in a row")
     even = log_softmax_of(student, torch.zeros(T, V))
     agrees(even, -torch.full((T, V), float(V)).log(), "For logits of 0, the result")
 
@@ -552,7 +552,7 @@ def test_reader_draws_its_layers_in_order(student, reference, probe):
         drawn = reference.new("Reader", *sizes, seed=probe.seed).parameters()
 
         for name in LAYERS:
-            agrees(found[name].value, drawn[name].value, name)
+            agrees(found[name].value, drawn[name].value, f"{name} right after construction")
 
 
 @check("Reader", points=0.05, layer="parameters")
@@ -634,7 +634,7 @@ def test_reader_without_positions_knows_no_order(student, probe):
     found, moved = logits_of(reader, ids), logits_of(reader, ids[:, order])
 
     expect(differs(found[:, order], found), "Different tokens have nearly the same logits.")
-    agrees(moved, found[:, order], "The result for reordered tokens", "that before, reordered")
+    agrees(moved, found[:, order], "The result for reordered tokens", "that before in this order")
 
 
 @check("Reader", points=0.15, layer="laws")
@@ -853,7 +853,8 @@ def test_step_leaves_alone_what_is_not_trained(student, probe):
     student.call("train_step", model, *draw_batch(probe), 1.0)
 
     found = embedding.parameters()["weight"].value
-    agrees(found, before, "A parameter that was frozen after the first step")
+    what = "A parameter that was frozen after the first step"
+    agrees(found, before, what, "its value before the second one")
 
 
 @check("train_step", points=0.1, layer="laws")

@@ -224,7 +224,7 @@ def test_loss_gradient_of_a_prediction_sums_to_zero(student, probe):
     logits, targets = probe.normal(N, V, scale=2), draw_ids(probe, N, V)
     found = call(student, "cross_entropy_backward", logits, targets)
 
-    agrees(found.sum(dim=-1), torch.zeros(N), "The sum of a row of the gradient")
+    agrees(found.sum(dim=-1), torch.zeros(N), "The vector of row sums")
     negative = torch.zeros(N, V).scatter(1, targets[:, None], 1.0)
     agrees((found < 0).float(), negative, "The matrix of the places of negative entries")
 
@@ -356,7 +356,7 @@ def test_jacobian_keeps_the_sum_of_the_weights(student, probe):
 
     is_not_zero(found, "The Jacobian")
     for axis, name in enumerate(("column", "row")):
-        agrees(found.sum(dim=axis), torch.zeros(N), f"The sum of a {name}")
+        agrees(found.sum(dim=axis), torch.zeros(N), f"The vector of {name} sums")
 
 
 @check("softmax_jacobian", points=0.1, layer="laws")
@@ -378,7 +378,10 @@ def test_jacobian_of_reordered_weights_is_reordered(student, probe):
         differs(found.diag(), found.diag().roll(1)), "All entries on the diagonal are nearly equal."
     )
     agrees(
-        moved, found[order][:, order], "The Jacobian of reordered weights", "that before, reordered"
+        moved,
+        found[order][:, order],
+        "The Jacobian of reordered weights",
+        "that before in this order",
     )
 
 
@@ -480,7 +483,7 @@ def test_softmax_gradient_of_a_row_sums_to_zero(student, probe):
     )
 
     is_not_zero(found)
-    agrees(found.sum(dim=-1), torch.zeros(B), "The sum of the gradients of a row")
+    agrees(found.sum(dim=-1), torch.zeros(B), "The vector of row sums")
 
 
 @check("softmax_backward", points=0.15, layer="laws")
@@ -691,7 +694,7 @@ def test_attention_gradients_depend_on_differences_of_values(student, probe):
     vector, one = probe.normal(DV, scale=3), (torch.arange(TK) == 1)[:, None]
 
     answer = attention_gradients(student, queries, keys, values + vector, back)
-    same_gradients(answer, found, other="that before")
+    same_gradients(answer, found, other="that before", when=" with moved values")
     moved = attention_gradients(student, queries, keys, values + one * vector, back)
     expect(
         differs(moved[0], found[0]),
@@ -707,7 +710,7 @@ def test_attention_gradients_depend_on_differences_of_keys(student, probe):
     vector, one = probe.normal(D), (torch.arange(TK) == 1)[:, None]
 
     answer = attention_gradients(student, queries, keys + vector, values, back)
-    same_gradients(answer, found, other="that before")
+    same_gradients(answer, found, other="that before", when=" with moved keys")
     moved = attention_gradients(student, queries, keys + one * vector, values, back)
     expect(
         differs(moved[2], found[2]), "Another key does not visibly change the gradient of values."
@@ -727,7 +730,7 @@ def test_attention_gradients_are_linear(student, probe):
     for gradient in one:
         is_not_zero(gradient, "A gradient")
     sums = [2 * left + right for left, right in zip(one, other, strict=True)]
-    same_gradients(both, sums, other="the sum of those before")
+    same_gradients(both, sums, other="the sum of those before", when=" for a sum of gradients")
 
 
 @check("attention_backward", points=0.2, layer="laws")
@@ -759,7 +762,8 @@ def test_attention_gradients_of_one_item(student, probe):
         expect(differs(gradient[0], gradient[1]), "Different items have nearly the same gradients.")
     for item in range(B):
         alone = attention_gradients(student, *(one[item] for one in given))
-        same_gradients(alone, [gradient[item] for gradient in found], other="that in the batch")
+        wanted = [gradient[item] for gradient in found]
+        same_gradients(alone, wanted, other="that in the batch", when=" for an item alone")
 
 
 @check("attention_backward", points=0.15, layer="laws")
@@ -943,7 +947,7 @@ def test_self_attention_gradients_add_up_over_the_batch(student, probe):
     found = own_gradients(student, x, *matrices, back)
     is_not_zero(found[3], "The gradient of W_value")
     expect(differs(alone[0][3], alone[1][3]), "Different items have nearly the same gradients.")
-    same_gradients(found[1:], wanted, FOUR[1:], "the sum of those of the items")
+    same_gradients(found[1:], wanted, FOUR[1:], "the sum of those of the items", " for a batch")
 
 
 @check("self_attention_backward", points=0.1, layer="laws")
@@ -956,7 +960,8 @@ def test_self_attention_gradients_are_linear(student, probe):
     for gradient in one:
         is_not_zero(gradient, "A gradient")
     apart = [left - right for left, right in zip(one, other, strict=True)]
-    same_gradients(both, apart, FOUR, "the difference of those before")
+    when = " for a difference of gradients"
+    same_gradients(both, apart, FOUR, "the difference of those before", when)
 
 
 @check("self_attention_backward", points=0.1, layer="laws")
@@ -970,7 +975,8 @@ def test_self_attention_gradients_of_reordered_tokens(student, probe):
     other = own_gradients(student, x, *matrices, back[:, order])
     sentence = "The order of the gradients of the context has no visible effect on that of x."
     expect(differs(found[0], other[0]), sentence)
-    same_gradients(moved, [found[0][:, order], *found[1:]], FOUR, "that before")
+    wanted = [found[0][:, order], *found[1:]]
+    same_gradients(moved, wanted, FOUR, "that before", " for reordered tokens")
 
 
 @check("self_attention_backward", points=0.15, layer="laws")

@@ -579,7 +579,9 @@ def test_rotation_in_halves_is_one_in_pairs_of_other_features(student, reference
     expect(differs(pairs, x), "With halves=False, the vectors hardly change.")
     order = torch.cat((torch.arange(0, 8, 2), torch.arange(1, 8, 2)))
     halves = rotated(student, x[..., order], cos, sin, halves=True)
-    agrees(halves, pairs[..., order], "The result with halves, of features in the order of halves")
+    agrees(
+        halves, pairs[..., order], "The result with halves=True of features in the order of halves"
+    )
 
 
 @check("apply_rotary", points=0.1, layer="laws", rules=("dtype",))
@@ -890,7 +892,7 @@ def test_attention_draws_its_layers_in_order(student, reference, probe):
         drawn = reference.new(NAME, *sizes, seed=probe.seed).parameters()
 
         for name in DRAWN:
-            agrees(found[name].value, drawn[name].value, name)
+            agrees(found[name].value, drawn[name].value, f"{name} right after construction")
 
 
 @check(NAME, points=0.05, layer="parameters")

@@ -155,7 +155,7 @@ def drawn_alike(yours, ours):
     wanted = ours.parameters()
     found = yours.named(*wanted)
     for name, parameter in wanted.items():
-        agrees(found[name].value, parameter.value, name)
+        agrees(found[name].value, parameter.value, f"{name} right after construction")
         expect(found[name].requires_grad, f"{name} is not trainable.")
 
 

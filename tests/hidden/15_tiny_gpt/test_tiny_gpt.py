@@ -1946,7 +1946,7 @@ def test_top_k_knows_no_order_of_tokens(student, probe):
         after,
         before[:, order],
         "The choice of logits in another order",
-        "that before, in this order",
+        "that before in this order",
     )
     expect(
         not bool((before == before[:, order]).all()),
@@ -2292,7 +2292,8 @@ def test_generate_passes_temperature_and_top_k_on(student, probe):
         shares = (row / temperature).exp()
         if top_k:
             shares = shares * (row >= row.sort().values[-top_k])
-        frequencies_fit(counts, shares, "In the continued texts")
+        limit = f" with top_k={top_k}" if top_k else ""
+        frequencies_fit(counts, shares, f"In texts at temperature {temperature}{limit}")
 
 
 @check("generate", points=0.11, layer="probe", hidden=DRAWS)

@@ -768,7 +768,7 @@ def test_heads_draw_again_under_another_seed(student, reference, probe):
         found = student.new(NAME, *sizes, seed=probe.seed).named(*drawn)
 
         for name, parameter in drawn.items():
-            what = f"{name} with qkv_bias={qkv_bias}"
+            what = f"{name} right after construction with qkv_bias={qkv_bias}"
             agrees(found[name].value, parameter.value, what)
 
 

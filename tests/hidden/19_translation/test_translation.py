@@ -431,7 +431,7 @@ def test_mask_counts_tokens_with_the_id_of_the_padding(student, probe):
 
     for sequences in (same, other):
         _, mask = padded(student, sequences, padding)
-        agrees(mask.sum(dim=1).tolist(), lengths, "The number of tokens in each row")
+        agrees(mask.sum(dim=1).tolist(), lengths, "The list of numbers of tokens")
 
 
 @check("pad_batch", points=0.02, layer="laws", rules=("inputs_unchanged",))
@@ -555,8 +555,8 @@ def test_last_target_is_the_end(student, probe):
 
     _, targets, mask = forced(student, sequences, start, end)
     ends = (targets == end).long()
-    agrees(ends.sum(dim=1).tolist(), [1] * len(lengths), "The number of end ids in each row")
-    agrees(ends.argmax(dim=1).tolist(), lengths, "The position of the end id in each row")
+    agrees(ends.sum(dim=1).tolist(), [1] * len(lengths), "The list of numbers of end ids")
+    agrees(ends.argmax(dim=1).tolist(), lengths, "The list of positions of the end id")
     expect(not (targets[mask] == start).any(), "The start id is a target.")
 
 

@@ -406,7 +406,7 @@ def test_a_repeated_block_has_its_marks_on_one_diagonal(student, probe):
 
     for item in pattern:
         agrees(item[k:, 1 : k + 1], torch.eye(k).long(), "The marks of the copy")
-        agrees(item.sum(), torch.tensor(k), "The number of all marks")
+        agrees(item.sum(), torch.tensor(k), "The number of marks")
 
 
 @check("induction_pattern", points=0.1, layer="laws")
@@ -579,7 +579,8 @@ def test_patches_of_a_branch_and_its_shortcut_are_right(student, reference, prob
 
     for patches in ({"linear2": branch, "norm1": stream}, {"norm1": stream}, {"linear2": branch}):
         wanted = reference.call(PATCH, ours, x, patches)
-        agrees(student.call(PATCH, yours, x, patches), wanted, "The output")
+        what = f"The output with a patch of {' and '.join(patches)}"
+        agrees(student.call(PATCH, yours, x, patches), wanted, what)
 
 
 @check(PATCH, points=0.1, layer="probe")

@@ -210,7 +210,7 @@ def test_words_of_two_texts(student, probe):
     expect(any("y" in word for word in apart[1]), "The words lack a letter of the text.")
 
     found = student.call("split_words", one + other)
-    agrees(found, apart[0] + apart[1], "The list of all words", "that of both texts, joined")
+    agrees(found, apart[0] + apart[1], "The list of all words", "the joined list of both texts")
 
 
 @check("split_words", points=0.1, layer="laws")
@@ -710,7 +710,7 @@ def test_a_text_has_the_tokens_of_its_words(student, reference, probe):
 
     found = student.call("encode", "".join(parts), merges)
     joined = [one for ids in alone for one in ids]
-    agrees(found, joined, "The list of all ids", "that of the words alone, joined")
+    agrees(found, joined, "The list of all ids", "the joined list of the words alone")
 
 
 @check("encode", points=0.15, layer="laws")
@@ -901,7 +901,7 @@ def test_joined_ids_are_the_joined_text(student, probe):
     expect(
         all(isinstance(part, str) for part in apart), "The result is not a text.", Status.WRONG_TYPE
     )
-    agrees(together, "".join(apart), "The text of both lists", "that of each, joined")
+    agrees(together, "".join(apart), "The text of both lists", "the joined text of each")
     expect({*apart[0]} != {*apart[1]}, "The texts of different ids have the same characters.")
 
 
@@ -912,9 +912,13 @@ def test_a_character_may_lie_in_several_tokens(student, probe):
     whole = list(sign.encode())
     merges = [(whole[0], whole[1])]
 
-    agrees(student.call("decode", [97, 256, *whole[2:]], merges), f"a{sign}", "The whole character")
-    agrees(student.call("decode", whole, merges), sign, "The character of four tokens")
-    agrees(student.call("decode", [97, 256], merges), "a�", "The half character")
+    agrees(
+        student.call("decode", [97, 256, *whole[2:]], merges),
+        f"a{sign}",
+        "The text of a whole character",
+    )
+    agrees(student.call("decode", whole, merges), sign, "The text of a character of four tokens")
+    agrees(student.call("decode", [97, 256], merges), "a�", "The text of half a character")
 
 
 @check("decode", points=0.02, layer="forbidden", rules=("lists_unchanged",))
