@@ -218,7 +218,9 @@ def test_a_parameter_is_named():
     right = {"W_q": X, "W_k": W}
     found = patterns.find_pattern({"W_q": X, "W_k": 2 * W}, right, "parameters")
 
-    assert found.sentence.startswith("W_k: In this check, the wrong entries are all off by the same factor")
+    assert found.sentence.startswith(
+        "W_k: In this check, the wrong entries are all off by the same factor"
+    )
     assert name_of({"W_q": X, "W_k": LOGITS.exp()}, right, "parameters") == ""
 
 
