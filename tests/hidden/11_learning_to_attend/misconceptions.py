@@ -789,6 +789,32 @@ MISCONCEPTIONS = (
         when=("no compares", "calls grad", "calls backward"),
     ),
     Misconception(
+        id="compares_with_targets_of_other_predictions",
+        exercise="train_step",
+        swaps=(
+            (
+                "cross_entropy(model(ids), targets)",
+                "cross_entropy(model(ids).transpose(0, -2).flatten(0, -2), targets.flatten())",
+            ),
+        ),
+        explanation=(
+            "In a batch, predictions are compared with targets of other predictions; the target "
+            "of logits[b, t] is targets[b, t]."
+        ),
+        question="If you flatten the logits of a batch, which row comes second, and which target?",
+    ),
+    Misconception(
+        id="multiplies_the_loss_by_the_number_of_items",
+        exercise="train_step",
+        swaps=(("return loss.item()", "return loss.item() * len(ids)"),),
+        title="The returned loss is as many times too large as there are items",
+        explanation=(
+            "The returned loss is as many times too large as there are items in the batch; it "
+            "must be the mean loss of all predictions."
+        ),
+        question="Should the returned loss change if the batch contains each item twice?",
+    ),
+    Misconception(
         id="returns_the_loss_as_a_tensor",
         exercise="train_step",
         swaps=(("return loss.item()", "return loss"),),
