@@ -375,11 +375,8 @@ MISCONCEPTIONS = (
         exercise="softmax_jacobian",
         swaps=(
             (
-                JACOBIAN,
-                (
-                    "products = torch.outer(weights, weights)\n"
-                    "    return products + torch.diag(weights - 2 * weights**2)"
-                ),
+                " - torch.outer(weights, weights)",
+                " + torch.outer(weights, weights) - 2 * torch.diag(weights**2)",
             ),
         ),
         title="The entries off the diagonal have the wrong sign",
@@ -392,15 +389,7 @@ MISCONCEPTIONS = (
     Misconception(
         id="puts_the_weight_on_the_diagonal",
         exercise="softmax_jacobian",
-        swaps=(
-            (
-                JACOBIAN,
-                (
-                    "products = torch.outer(weights, weights)\n"
-                    "    return torch.diag(weights + weights**2) - products"
-                ),
-            ),
-        ),
+        swaps=(("torch.diag(weights)", "torch.diag(weights + weights**2)"),),
         explanation=(
             "The diagonal holds the weight itself without the factor 1 - weight; a weight's own "
             "score is also in the sum of the exponentials."
