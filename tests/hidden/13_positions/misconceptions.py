@@ -15,6 +15,7 @@ SPLIT_VALUES = "values = values.view(B, T, H, d).transpose(1, 2)"
 
 FROM_ZERO = ("torch.arange(num_keys - num_queries, num_keys)", "torch.arange(num_queries)")
 PLUS = ("return -alibi_slopes", "return alibi_slopes")
+SLOPES_BY_ONE_RULE = "torch.pow(2, -8 / num_heads * torch.arange(1, num_heads + 1))"
 
 MISCONCEPTIONS = (
     # sinusoidal_positions
@@ -500,6 +501,26 @@ MISCONCEPTIONS = (
             "below."
         ),
         question="What is P for 6 heads?",
+    ),
+    *(
+        Misconception(
+            id=name,
+            exercise="alibi_bias",
+            swaps=(("alibi_slopes(num_heads)", SLOPES_BY_ONE_RULE), *more),
+            title="The slopes follow the rule for powers of 2 for every number of heads",
+            explanation=(
+                "The slopes follow the rule for powers of 2 for every number of heads; the slopes "
+                "of other numbers of heads must be those of alibi_slopes."
+            ),
+            question="What are the first 8 slopes of 14 heads?",
+        )
+        for name, more in (
+            ("uses_one_formula_for_the_slopes_of_the_bias", ()),
+            (
+                "uses_one_formula_for_the_slopes_of_a_bias_of_zeros",
+                (("queries[:, None] - keys", "(queries[:, None] - keys).clamp(min=0)"),),
+            ),
+        )
     ),
     Misconception(
         id="puts_the_first_query_at_the_first_key",
