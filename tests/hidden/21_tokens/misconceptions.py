@@ -253,6 +253,24 @@ MISCONCEPTIONS = (
         when=("calls sorted | calls min | calls sort | calls frozenset | calls set | compares",),
     ),
     Misconception(
+        id="replaces_counts_of_earlier_pieces",
+        exercise="count_pairs",
+        swaps=(
+            (
+                "in zip(pieces, counts, strict=True):\n",
+                (
+                    "in zip(pieces, counts, strict=True):\n"
+                    "        how_often |= dict.fromkeys(zip(piece[:-1], piece[1:]), 0)\n"
+                ),
+            ),
+        ),
+        explanation=(
+            "The count of a pair in a later piece replaces the count in earlier pieces; the counts "
+            "must be added."
+        ),
+        question="How often does a pair occur if one piece contains it twice and another once?",
+    ),
+    Misconception(
         id="pairs_without_overlap",
         exercise="count_pairs",
         swaps=(("zip(piece, piece[1:])", "zip(piece[::2], piece[1::2])"),),
