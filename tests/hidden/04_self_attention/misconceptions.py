@@ -117,6 +117,27 @@ MISCONCEPTIONS = (
     ),
     # SelfAttention_v2
     Misconception(
+        id="divides_exponentials_by_sums_over_the_queries",
+        exercise="SelfAttention_v2",
+        swaps=(
+            (
+                "weights = torch.softmax(scores / keys.shape[-1] ** 0.5, dim=-1)",
+                (
+                    "scores = scores / keys.shape[-1] ** 0.5\n"
+                    "        exponentials = torch.exp(scores - scores.amax(dim=-1, keepdim=True))\n"
+                    "        weights = exponentials / exponentials.sum(dim=-2, keepdim=True)"
+                ),
+            ),
+        ),
+        title="The exponentials are divided by their sums over the queries",
+        explanation=(
+            "The exponentials are divided by their sums over the queries; the sums must run over "
+            "the keys, so that the weights of a query sum to 1."
+        ),
+        question="Which numbers in your matrix of weights must sum to 1: a row or a column?",
+        when=("takes exponentials",),
+    ),
+    Misconception(
         id="makes_another_layer_first",
         exercise="SelfAttention_v2",
         swaps=(("self.W_query =", "self.out = nn.Linear(d_out, d_out)\n        self.W_query ="),),
