@@ -75,6 +75,24 @@ MISCONCEPTIONS = (
         when=("calls MultiHeadAttention",),
     ),
     Misconception(
+        id="makes_one_block_only",
+        exercise="GPT",
+        swaps=(
+            ("for _ in range(num_layers):", "for _ in range(min(num_layers, 1)):"),
+            (
+                "self.final_norm = ",
+                (
+                    "self.blocks = nn.ModuleList([*self.blocks] * num_layers)\n"
+                    "        self.final_norm = "
+                ),
+            ),
+        ),
+        explanation=(
+            "All layers are one and the same block; each layer needs a block with its own weights."
+        ),
+        question="How many blocks does your constructor make if num_layers is 3?",
+    ),
+    Misconception(
         id="uses_one_block_many_times",
         exercise="GPT",
         swaps=(
@@ -864,6 +882,17 @@ MISCONCEPTIONS = (
         question="Which token should the model predict at the last position of a piece?",
     ),
     Misconception(
+        id="takes_the_first_token_of_a_piece_for_its_last_target",
+        exercise="estimate_loss",
+        swaps=(("ids[1 : count * length + 1].view(count, length)", "inputs.roll(-1, 1)"),),
+        title="The last target of a piece is the first token of the same piece",
+        explanation=(
+            "The last target of a piece is the first token of the same piece; it must be the token "
+            "that follows the piece in the text."
+        ),
+        question="Which token of the text follows the last token of the first piece?",
+    ),
+    Misconception(
         id="measures_with_dropout",
         exercise="estimate_loss",
         when=("no calls eval",),
@@ -1082,6 +1111,16 @@ MISCONCEPTIONS = (
         ),
         explanation="One limit is used for all rows; each row has its own k-th largest logit.",
         question="How many limits do logits of shape (B, V) need?",
+    ),
+    Misconception(
+        id="keeps_the_largest_only",
+        exercise="top_k_logits",
+        swaps=((".values[..., -1:]", ".values[..., :1]"),),
+        explanation=(
+            "Only the largest logit of a row is kept, for every k; the k largest logits must be "
+            "kept."
+        ),
+        question="How many of five different logits are kept if k is 3?",
     ),
     Misconception(
         id="takes_the_kth_smallest_for_the_limit",
