@@ -456,11 +456,15 @@ def test_tile_does_not_depend_on_the_order_of_its_keys(student, probe):
 
 @check("attend_tile", points=0.15, layer="laws")
 def test_tile_does_not_depend_on_hidden_keys(student, probe):
-    """A key that no query sees has no effect, and its value neither, but the others have one."""
+    """Keys that no query sees have no effect, and their values neither, but others have one.
+
+    Of two opposite keys, one has a far larger score than all visible keys.
+    """
     queries, keys, values = draw_attention(probe, B)
-    hidden = torch.arange(TK) == 2
+    hidden = (torch.arange(TK) == 2) | (torch.arange(TK) == 3)
     there = hidden[:, None]
-    moved = keys + torch.where(there, probe.normal(TK, D, scale=9), 0)
+    sign = torch.tensor([1.0, -1.0]).repeat(TK // 2)[:, None]
+    moved = keys + torch.where(there, sign * probe.normal(D, scale=FAR), 0)
     other = values + torch.where(there, probe.normal(TK, DV, scale=9), 0)
 
     before = tile_of(student, (queries, keys, values), SCALE, hidden)
