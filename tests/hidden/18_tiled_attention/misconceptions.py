@@ -383,6 +383,25 @@ MISCONCEPTIONS = (
         question="What is exp(score - maximum) if another query has scores larger by 400?",
     ),
     Misconception(
+        id="subtracts_the_maximum_of_hidden_keys",
+        exercise="attend_tile",
+        swaps=(
+            (
+                "maximum = maximum.masked_fill(sees_nothing, 0.0)",
+                (
+                    "maximum = (queries @ keys.mT * scale).amax(dim=-1, keepdim=True)\n"
+                    "    maximum = maximum.masked_fill(sees_nothing, 0.0)"
+                ),
+            ),
+        ),
+        title="The maximum that is subtracted may be the score of a hidden key",
+        explanation=(
+            "The maximum that is subtracted may be the score of a hidden key, so if this score is "
+            "far larger than those of visible keys, all their exponentials are 0."
+        ),
+        question="What is exp(score - maximum) if a hidden key has a score larger by 400?",
+    ),
+    Misconception(
         id="subtracts_the_maximum_of_all_scores",
         exercise="attend_tile",
         swaps=(
@@ -981,6 +1000,20 @@ MISCONCEPTIONS = (
         question="At which position in the text is key 0 of the second tile?",
     ),
     Misconception(
+        id="counts_keys_of_all_tiles_from_the_start_of_the_tile",
+        exercise="tiled_attention",
+        swaps=(
+            (STOP, "if causal and first >= Tk:"),
+            (TOKENS, "tokens = torch.arange(some_keys.shape[-2])"),
+        ),
+        title="Keys are numbered within their tile, so queries see keys of later tiles",
+        explanation=(
+            "Keys are numbered within their tile, so queries see keys of later tiles; the mask "
+            "needs the position of a key in the whole text."
+        ),
+        question="At which position in the text is key 0 of the second tile?",
+    ),
+    Misconception(
         id="counts_queries_from_the_start_of_the_tile",
         exercise="tiled_attention",
         swaps=((LAST_SEEN, "last_seen = torch.arange(rows[-1]) + Tk - Tq"),),
@@ -1016,6 +1049,17 @@ MISCONCEPTIONS = (
         when=("compares",),
     ),
     Misconception(
+        id="stops_at_a_tile_that_is_seen_in_part",
+        exercise="tiled_attention",
+        swaps=((STOP, "if causal and first + tile_size - 1 > last_seen[-1]:"),),
+        explanation=(
+            "A tile of keys that reaches beyond the last query of a tile is left out, although "
+            "queries see its first keys."
+        ),
+        title="A tile of keys that reaches beyond the last query of a tile is left out",
+        question="With tiles of 4 keys, which keys does the query at position 5 see?",
+    ),
+    Misconception(
         id="stops_at_the_tile_of_the_queries",
         exercise="tiled_attention",
         swaps=((STOP, "if causal and first > start:"),),
@@ -1024,6 +1068,45 @@ MISCONCEPTIONS = (
             "there are more keys than queries."
         ),
         question="With 2 queries, 6 keys and tiles of 2, which tiles of keys must be read?",
+    ),
+    *(
+        Misconception(
+            id=name,
+            exercise="tiled_attention",
+            swaps=(("values, hidden=hidden)", f"values, {number} ** -0.5, hidden=hidden)"),),
+            title=f"The scores are divided by the root of {what}",
+            explanation=f"The scores are divided by the root of {what}; it must be the root of d.",
+            question="Should the score of a query and a key change if there are more keys?",
+        )
+        for name, number, what in (
+            (
+                "scales_by_the_number_of_keys_in_the_tile",
+                "some_keys.shape[-2]",
+                "the number of keys in the tile",
+            ),
+            ("scales_by_the_tile_size", "tile_size", "the tile size"),
+        )
+    ),
+    Misconception(
+        id="counts_hidden_keys_in_the_divisor",
+        exercise="tiled_attention",
+        swaps=(
+            (STOP, "if causal and first >= Tk:"),
+            (
+                MERGING,
+                (
+                    "every = attend_tile(some_queries, some_keys, some_values)[1]\n"
+                    "            seen = tile[0] * torch.exp(tile[1] - every).unsqueeze(-1)\n"
+                    "            context, logsumexp = merge_tiles(context, logsumexp, seen, every)"
+                ),
+            ),
+        ),
+        title="With causal=True, hidden keys count in the sum that divides the context",
+        explanation=(
+            "With causal=True, hidden keys count in the sum that divides the context, so the "
+            "weights of a query that does not see all keys sum to less than 1."
+        ),
+        question="Which exponentials must the sum for the first query contain?",
     ),
     Misconception(
         id="scales_twice",
