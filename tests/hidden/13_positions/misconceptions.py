@@ -502,25 +502,30 @@ MISCONCEPTIONS = (
         ),
         question="What is P for 6 heads?",
     ),
-    *(
-        Misconception(
-            id=name,
-            exercise="alibi_bias",
-            swaps=(("alibi_slopes(num_heads)", SLOPES_BY_ONE_RULE), *more),
-            title="The slopes follow the rule for powers of 2 for every number of heads",
-            explanation=(
-                "The slopes follow the rule for powers of 2 for every number of heads; the slopes "
-                "of other numbers of heads must be those of alibi_slopes."
-            ),
-            question="What are the first 8 slopes of 14 heads?",
-        )
-        for name, more in (
-            ("uses_one_formula_for_the_slopes_of_the_bias", ()),
-            (
-                "uses_one_formula_for_the_slopes_of_a_bias_of_zeros",
-                (("queries[:, None] - keys", "(queries[:, None] - keys).clamp(min=0)"),),
-            ),
-        )
+    Misconception(
+        id="uses_one_formula_for_the_slopes_of_the_bias",
+        exercise="alibi_bias",
+        swaps=(("alibi_slopes(num_heads)", SLOPES_BY_ONE_RULE),),
+        title="The slopes follow the rule for powers of 2 for every number of heads",
+        explanation=(
+            "The slopes follow the rule for powers of 2 for every number of heads; the slopes of "
+            "other numbers of heads must be those of alibi_slopes."
+        ),
+        question="What are the first 8 slopes of 14 heads?",
+    ),
+    Misconception(
+        id="uses_one_formula_for_the_slopes_of_a_bias_of_zeros",
+        exercise="alibi_bias",
+        swaps=(
+            ("alibi_slopes(num_heads)", SLOPES_BY_ONE_RULE),
+            ("queries[:, None] - keys", "(queries[:, None] - keys).clamp(min=0)"),
+        ),
+        title="For every number of heads, the slopes follow the rule for powers of 2",
+        explanation=(
+            "For every number of heads, the slopes follow the rule for powers of 2; the slopes of "
+            "other numbers of heads must be those of alibi_slopes."
+        ),
+        question="What are the first 8 slopes of 14 heads?",
     ),
     Misconception(
         id="puts_the_first_query_at_the_first_key",
