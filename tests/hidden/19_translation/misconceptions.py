@@ -651,6 +651,7 @@ MISCONCEPTIONS = (
             "is not finite."
         ),
         question="What is the softmax of 0 and 1000 in float32, and what is its logarithm?",
+        when=("calls softmax | takes a maximum",),
     ),
     # greedy_translate
     Misconception(
