@@ -1123,6 +1123,20 @@ MISCONCEPTIONS = (
         question="How many of five different logits are kept if k is 3?",
     ),
     Misconception(
+        id="keeps_logits_above_the_next_one",
+        exercise="top_k_logits",
+        swaps=(
+            ("torch.topk(logits, k, dim=-1)", "torch.topk(logits, min(k + 1, V), dim=-1)"),
+            ("logits < smallest", "logits <= smallest"),
+        ),
+        title="Only logits greater than the (k + 1)-th largest are kept",
+        explanation=(
+            "Only logits greater than the (k + 1)-th largest are kept (if k is V, those greater "
+            "than the smallest); all logits equal to the k-th largest must be kept, too."
+        ),
+        question="Which logits are kept if all logits of a row are equal?",
+    ),
+    Misconception(
         id="takes_the_kth_smallest_for_the_limit",
         exercise="top_k_logits",
         swaps=(
