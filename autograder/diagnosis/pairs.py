@@ -128,7 +128,8 @@ class PairSearch:
             changed = self._changed(key, screens) or self._changed(key, more_screens)
             if changed and answers[-1] and answers[-1].fault is None:
                 change = change_of([one and one.value for one in answers], right)
-                group = changed, (change / APART).round().numpy().tobytes() if len(change) else key
+                rounded = (change / APART).round()
+                group = changed, rounded.numpy().tobytes() if rounded.any() else key
                 equal.setdefault(group, Half([], changed, change)).numbers.append(key[0])
         return [*equal.values()]
 
