@@ -125,13 +125,15 @@ def _plain_parts(answer: Any) -> Iterator[Hashable]:
             yield answer
 
 
-def effort(seen: Observation, requests: int) -> tuple[bool, int, int]:
+def effort(seen: Observation, requests: int) -> tuple[bool, bool, int, int]:
     """Return a key that sorts checks with evidence in the last answer first, then by size.
 
-    *requests* is the number of requests of the check, as far as it is known.
+    Gradients, which take as long as all other requests, come last. *requests* is the number of
+    requests of the check, as far as it is known.
     """
+    asks_gradients = any(verb == "gradients" for verb, _ in seen.answers)
     size = sum(entries(answer) for _, answer in seen.answers)
-    return not last_tells(seen), requests, size
+    return not last_tells(seen), asks_gradients, requests, size
 
 
 def is_raised(error: BaseException | None) -> bool:

@@ -71,7 +71,6 @@ class PairSearch:
         Of a few plain values, some agree with many pairs.
         """
         telling = [check for check in self._ranking.wrong if self._tells(check)]
-        telling.sort(key=self._asks_gradients)  # which take as long as all other requests
         if not telling:
             return []
         shows, alone = self._evidence.shows, self._alone(telling[:MAX_SCREENS])
@@ -87,9 +86,6 @@ class PairSearch:
         complete = [one for one in found if self._ranking.is_complete(one)]
         by_numbers = any(check.tells for check in telling)
         return complete or (self._nearly_complete(found) if by_numbers else [])
-
-    def _asks_gradients(self, check: FailedCheck) -> bool:
-        return any(verb == "gradients" for verb, _ in self._evidence.seen(check).answers)
 
     def _alone(self, checks: Iterable[FailedCheck]) -> frozenset[int]:
         """Return the programs that give one of the wrong answers in *checks* alone."""

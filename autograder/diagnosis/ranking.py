@@ -126,7 +126,7 @@ class Evidence(ABC):
         """Return the programs with two mistakes that explain the wrong answers; may be empty."""
         return []
 
-    def _effort(self, failure: Failure) -> tuple[bool, int, int]:
+    def _effort(self, failure: Failure) -> tuple[bool, bool, int, int]:
         return effort(failure.observation, self.requests(failure))
 
 
