@@ -284,7 +284,8 @@ def _lost_axes(definition: Definition) -> Iterator[Sign]:
     for each in ast.walk(definition):
         if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div | ast.Sub):
             reduced = assigned.get(name_of(each.right), each.right)
-            if not loses_axis(reduced) or is_along(0, reduced):
+            other = assigned.get(name_of(each.left), each.left)
+            if not loses_axis(reduced) or is_along(0, reduced) or loses_axis(other):
                 continue
             if names_in(each.left) & names_in(reduced):
                 found = Sign.of("axis_not_kept", line=reduced.lineno, name=name_of(reduced.func))

@@ -107,6 +107,7 @@ def test_a_function_is_described(code: str, name: str, part: str):
         "def mix(a, b, share=0.50): return a.add_(b) / a.sum(-1, keepdim=True) - a.sum()",
         "def mix(a, b, share=0.5): return a / max(1, b - 1)",
         "def mix(a, b, share=0.5): return a / a.sum(dim=0)",
+        "def mix(a, b, share=0.5): return (a * b).sum(dim=1) / b.sum(dim=1)",
         "def mix(a, b, share=0.5):\n    top = torch.max(a, b)\n    return a - top",
         "other = 1",
         "from torch import nn\nsize = 3",
