@@ -98,13 +98,17 @@ def keeps_arguments(student, name, *args):
 
 def varies(answer):
     """Expect that the numbers in *answer* are not all equal."""
-    expect(not alike(answer, answer.flatten()[0].expand(answer.shape)), "All numbers are equal.")
+    expect(
+        not alike(answer, answer.flatten()[0].expand(answer.shape)),
+        "All numbers of a returned tensor are equal.",
+    )
 
 
 def serves_one_row(student, name, rows, *others):
     """Expect that each row alone gets the result that it gets among all rows."""
     together = tensor(student.call(name, rows, *others))
-    expect(together.ndim == 2 and len(together) == len(rows), "The result is not a row for each.")
+    is_matrix = together.ndim == 2 and len(together) == len(rows)
+    expect(is_matrix, "The result is not a matrix with a row for each row of the first argument.")
     varies(together)
     for row, wanted in zip(rows, together, strict=True):
         alone = student.call(name, row, *others)
@@ -392,7 +396,9 @@ def test_gives_one_score_per_pair(student, probe):
     """All queries give (T, T) scores."""
     queries, keys = probe.normal(T, D_K), probe.normal(T, D_K)
 
-    tensor_like(student.call("attention_scores", queries, keys), (T, T), "scores of all queries")
+    tensor_like(
+        student.call("attention_scores", queries, keys), (T, T), "The result for all queries"
+    )
 
 
 @check("attention_scores", points=0.04, layer="shapes")
@@ -400,7 +406,7 @@ def test_gives_one_query_a_score_per_key(student, probe):
     """One query alone gives (T,) scores."""
     query, keys = probe.normal(D_K), probe.normal(T, D_K)
 
-    tensor_like(student.call("attention_scores", query, keys), (T,), "scores of one query")
+    tensor_like(student.call("attention_scores", query, keys), (T,), "The result for one query")
 
 
 @check("attention_scores", points=0.25, layer="documented")
@@ -434,7 +440,9 @@ def test_scores_at_any_size(student, reference, probe):
         keys = probe.normal(tokens, size, scale=1.5)
         ours = reference.call("attention_scores", queries, keys)
 
-        agrees(student.call("attention_scores", queries, keys), ours, "attention_scores")
+        agrees(
+            student.call("attention_scores", queries, keys), ours, "The result of attention_scores"
+        )
 
 
 @check("attention_scores", points=0.12, layer="probe")
@@ -444,7 +452,9 @@ def test_scores_one_query_at_any_size(student, reference, probe):
         query, keys = probe.normal(size, scale=1.5), probe.normal(tokens, size, scale=1.5)
         ours = reference.call("attention_scores", query, keys)
 
-        agrees(student.call("attention_scores", query, keys), ours, "attention_scores")
+        agrees(
+            student.call("attention_scores", query, keys), ours, "The result of attention_scores"
+        )
 
 
 @check("attention_scores", points=0.12, layer="laws")
@@ -518,7 +528,9 @@ def test_keeps_the_shape_of_the_scores(student, probe):
     """Each score becomes one weight: (T, T) stays (T, T)."""
     scores = probe.normal(T, T)
 
-    tensor_like(student.call("attention_weights", scores, D_K), (T, T), "weights of all queries")
+    tensor_like(
+        student.call("attention_weights", scores, D_K), (T, T), "The result for all queries"
+    )
 
 
 @check("attention_weights", points=0.05, layer="shapes")
@@ -526,7 +538,7 @@ def test_keeps_the_shape_of_the_scores_of_one_query(student, probe):
     """The scores of one query become as many weights: (T,) stays (T,)."""
     scores = probe.normal(T)
 
-    tensor_like(student.call("attention_weights", scores, D_K), (T,), "weights of one query")
+    tensor_like(student.call("attention_weights", scores, D_K), (T,), "The result for one query")
 
 
 @check("attention_weights", points=0.3, layer="documented")
@@ -537,7 +549,7 @@ def test_weighs_all_tokens_as_documented(student, reference, documented, inputs)
     weights = tensor_like(student.call("attention_weights", scores, 2), (6, 6))
 
     documented["000.weights"].matches(weights, "attention_weights(scores, 2)")
-    documented["000.row_sums"].matches(weights.sum(dim=-1), "The sum of each row")
+    documented["000.row_sums"].matches(weights.sum(dim=-1), "The vector of row sums")
 
 
 @check("attention_weights", points=0.2, layer="documented")
@@ -557,7 +569,9 @@ def test_weighs_at_any_key_size(student, reference, probe):
         scores = probe.normal(tokens, tokens, scale=3)
         ours = reference.call("attention_weights", scores, d_k)
 
-        agrees(student.call("attention_weights", scores, d_k), ours, "attention_weights")
+        agrees(
+            student.call("attention_weights", scores, d_k), ours, "The result of attention_weights"
+        )
 
 
 @check("attention_weights", points=0.15, layer="probe")
@@ -567,7 +581,9 @@ def test_weighs_for_one_query_at_any_key_size(student, reference, probe):
         scores = probe.normal(tokens, scale=3)
         ours = reference.call("attention_weights", scores, d_k)
 
-        agrees(student.call("attention_weights", scores, d_k), ours, "attention_weights")
+        agrees(
+            student.call("attention_weights", scores, d_k), ours, "The result of attention_weights"
+        )
 
 
 @check("attention_weights", points=0.15, layer="laws")
@@ -576,7 +592,7 @@ def test_weights_are_shares_of_one(student, probe):
     weights = student.call("attention_weights", probe.normal(T, T, scale=2), D_K)
 
     sums = tensor_like(weights, (T, T)).sum(dim=-1)
-    agrees(sums, torch.ones(T), "The sum of each query's weights")
+    agrees(sums, torch.ones(T), "The vector of row sums")
 
 
 @check("attention_weights", points=0.15, layer="laws")
@@ -608,7 +624,7 @@ def test_weights_serve_a_query_alone(student, probe):
     scores = probe.normal(T, T, scale=2)
     weights = tensor_like(student.call("attention_weights", scores, D_K), (T, T))
 
-    expect((weights > 0).all(), "Some attention weights are not positive.")
+    expect((weights > 0).all(), "An attention weight is not positive.")
     serves_one_row(student, "attention_weights", scores, D_K)
 
 
@@ -646,7 +662,9 @@ def test_gives_one_context_vector_per_query(student, probe):
     """(T, T) weights give (T, d_v) context vectors."""
     weights, values = probe.uniform(T, T), probe.normal(T, D_V)
 
-    tensor_like(student.call("context_vectors", weights, values), (T, D_V), "all context vectors")
+    tensor_like(
+        student.call("context_vectors", weights, values), (T, D_V), "The result for all queries"
+    )
 
 
 @check("context_vectors", points=0.04, layer="shapes")
@@ -654,7 +672,9 @@ def test_gives_one_context_vector_for_one_query(student, probe):
     """(T,) weights of one query give one context vector of size d_v."""
     weights, values = probe.uniform(T), probe.normal(T, D_V)
 
-    tensor_like(student.call("context_vectors", weights, values), (D_V,), "one context vector")
+    tensor_like(
+        student.call("context_vectors", weights, values), (D_V,), "The result for one query"
+    )
 
 
 @check("context_vectors", points=0.19, layer="documented")
@@ -689,7 +709,9 @@ def test_mixes_at_any_size(student, reference, probe):
         values = probe.normal(tokens, size, scale=1.5)
         ours = reference.call("context_vectors", weights, values)
 
-        agrees(student.call("context_vectors", weights, values), ours, "context_vectors")
+        agrees(
+            student.call("context_vectors", weights, values), ours, "The result of context_vectors"
+        )
 
 
 @check("context_vectors", points=0.1, layer="probe")
@@ -700,7 +722,9 @@ def test_mixes_for_one_query_at_any_size(student, reference, probe):
         values = probe.normal(tokens, size, scale=1.5)
         ours = reference.call("context_vectors", weights, values)
 
-        agrees(student.call("context_vectors", weights, values), ours, "context_vectors")
+        agrees(
+            student.call("context_vectors", weights, values), ours, "The result of context_vectors"
+        )
 
 
 @check("context_vectors", points=0.1, layer="laws")
@@ -709,7 +733,7 @@ def test_attention_to_one_token_gives_its_value(student, probe):
     values, order = probe.normal(T, D_V, scale=1.5), torch.tensor(ORDER)
     picked = student.call("context_vectors", torch.eye(T)[order], values)
 
-    agrees(picked, values[order], "The context vector of attention to a single token")
+    agrees(picked, values[order], "With all weight on one token, the result")
 
 
 @check("context_vectors", points=0.1, layer="laws")
@@ -826,7 +850,8 @@ def test_attends_at_any_size(student, reference, probe):
     for given in (x, x[:3], x[:1]):
         yours = student.call("self_attention", given, *weights)
 
-        agrees(yours, reference.call("self_attention", given, *weights), "self_attention")
+        ours = reference.call("self_attention", given, *weights)
+        agrees(yours, ours, "The result of self_attention")
 
 
 @check("self_attention", points=0.15, layer="laws")

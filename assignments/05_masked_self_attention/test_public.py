@@ -276,7 +276,7 @@ def test_reproduces_the_documented_context(student, reference, documented, encod
     """With the weights of seed 42, the context vectors are the documented ones."""
     attention = documented_module(student, reference, "SelfAttention")
 
-    documented["001.sa.context"].matches(attention(encodings), "SelfAttention()(encodings)")
+    documented["001.sa.context"].matches(attention(encodings), "SelfAttention(2, 0, 1)(encodings)")
 
 
 @check("SelfAttention", points=0.15, layer="documented")
@@ -416,7 +416,7 @@ def test_mask_shows_one_token_more_in_each_row(student):
     """Each token sees one token more than the token before it."""
     seen = mask_of(student, T).sum(dim=1)
 
-    agrees(seen[1:] - seen[:-1], torch.ones(T - 1), "The growth of the row sums")
+    agrees(seen[1:] - seen[:-1], torch.ones(T - 1), "The vector of differences between row sums")
 
 
 @check("causal_mask", points=0.08, layer="laws")
@@ -425,7 +425,9 @@ def test_mask_lets_one_of_two_tokens_see_the_other(student):
     mask = mask_of(student, T)
     others = ~torch.eye(T, dtype=torch.bool)
 
-    agrees((mask + mask.T)[others], torch.ones(T * (T - 1)), "The sum of both directions")
+    agrees(
+        (mask + mask.T)[others], torch.ones(T * (T - 1)), "The sum of the mask and its transpose"
+    )
 
 
 @check("causal_mask", points=0.08, layer="laws")
@@ -517,7 +519,9 @@ def test_masked_reproduces_the_documented_context(student, reference, documented
     attention = documented_module(student, reference, "MaskedSelfAttention")
 
     context = attention(encodings, past(3))
-    documented["001.masked.context"].matches(context, "MaskedSelfAttention()(encodings, mask)")
+    documented["001.masked.context"].matches(
+        context, "MaskedSelfAttention(2, 0, 1)(encodings, mask)"
+    )
 
 
 @check("MaskedSelfAttention", points=0.15, layer="documented")

@@ -234,7 +234,7 @@ def test_renormalized_rows_sum_to_one(student, probe):
     """The weights of each row up to its own token sum to one."""
     result = tensor_like(student.call("mask_then_renormalize", draw_weights(probe)), (T, T))
 
-    agrees(result.tril().sum(dim=-1), torch.ones(T), "The sum of the visible weights of a row")
+    agrees(result.tril().sum(dim=-1), torch.ones(T), "The vector of sums of the visible weights")
 
 
 @check("mask_then_renormalize", points=0.12, layer="laws")
@@ -254,9 +254,15 @@ def test_renormalized_weights_keep_their_ratios(student, probe):
     weights = draw_weights(probe)
     result = tensor_like(student.call("mask_then_renormalize", weights), (T, T))
 
-    expect(not alike(result.tril()[:-1], weights.tril()[:-1]), "The visible weights do not change.")
+    expect(
+        not alike(result.tril()[:-1], weights.tril()[:-1]),
+        "The visible weights before the last row do not change.",
+    )
     ratios = (result[:, :1] * weights).tril(), (weights[:, :1] * result).tril()
-    expect((result[:, 0] > 0).all() and alike(*ratios), "Visible weights do not keep their ratios.")
+    expect(
+        (result[:, 0] > 0).all() and alike(*ratios),
+        "Visible weights do not keep their ratios, or are not positive.",
+    )
 
 
 @check("mask_then_renormalize", points=0.12, layer="laws")
@@ -363,7 +369,7 @@ def test_masked_softmax_rows_sum_to_one(student, probe):
     """Each row sums to one, and its weights are not all equal."""
     weights = causal_weights(student, probe.normal(T, T, scale=3))
 
-    agrees(weights.sum(dim=-1), torch.ones(T), "The sum of a row")
+    agrees(weights.sum(dim=-1), torch.ones(T), "The vector of row sums")
     equal = weights[-1, :1].expand(T)
     expect(not alike(weights[-1], equal), "All weights of the last row are equal.")
 
@@ -476,7 +482,7 @@ def test_attention_gives_each_token_a_context_vector(student, documented):
     context = student.new("CausalAttention", 3, 2, 7, 0.0)(batch)
 
     shape = tuple(documented["ch03.causal.context.shape"].tensor.tolist())
-    tensor_like(context, shape, "CausalAttention(3, 2, 6, 0.0)(batch)")
+    tensor_like(context, shape, "CausalAttention(3, 2, 7, 0.0)(batch)")
 
 
 @check("CausalAttention", points=0.12, layer="parameters")
@@ -505,7 +511,7 @@ def test_attention_has_biases_on_request(student, reference):
     ours = reference.new("CausalAttention", *arguments, seed=42).parameters()
 
     for name in BIASED:
-        agrees(yours[name].value, ours[name].value, name)
+        agrees(yours[name].value, ours[name].value, f"{name} right after construction")
 
 
 @check("CausalAttention", points=0.12, layer="parameters", rules=("buffer",))
@@ -572,7 +578,7 @@ def test_attention_uses_its_biases(student, reference, probe):
     ours = reference.new("CausalAttention", *sizes).load(weights)
     x = probe.normal(B, T, D_IN, scale=SCALE)
 
-    agrees(yours(x), ours(x), "The context")
+    agrees(yours(x), ours(x), "The context with qkv_bias=True")
 
 
 @check("CausalAttention", points=0.03, layer="laws", rules=("dtype",))
@@ -722,7 +728,7 @@ def test_weights_drop_as_often_as_told(student, probe):
     # six standard deviations of a share among 680 weights
     expect(
         abs(float(dropped) - DROP) < 0.11,
-        "The share of weights that are zero is not close to `dropout`.",
+        "The share of visible weights that are zero is not close to `dropout`.",
     )
 
 

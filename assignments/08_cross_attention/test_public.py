@@ -169,7 +169,10 @@ def all_attend(yours, q, k, v, *more):
         not alike(one, other)
         for one, other in zip(before.unbind(-2), after.unbind(-2), strict=True)
     ]
-    expect(all(changed), "A change of the first value has no visible effect on a query's result.")
+    expect(
+        all(changed),
+        "The first encoding for values has no visible effect on some query's result.",
+    )
 
 
 def equal_values(probe, weights, t_v):
@@ -369,14 +372,14 @@ def test_attention_knows_no_order_among_the_asked(student, probe):
         reordered,
         context,
         "The context with keys and values in a different order",
-        "that before, in this order",
+        "that before",
     )
     reordered = yours(q[query_order], k, v)
     agrees(
         reordered,
         context[query_order],
         "The context with queries in a different order",
-        "that before, in this order",
+        "that before in this order",
     )
     all_attend(yours, q, k, v)
 
@@ -569,7 +572,7 @@ def test_mask_counts_the_tokens_of_each_row(student, probe):
     lengths = torch.cat([some_lengths(probe, 9), torch.tensor([0])])
     mask = mask_like(student.call("padding_mask", lengths.tolist(), 9), 6, 9)
 
-    agrees(mask.sum(dim=-1).int(), lengths.int(), "The number of True values in each row")
+    agrees(mask.sum(dim=-1).int(), lengths.int(), "The vector of row sums")
 
 
 @check("padding_mask", points=0.1, layer="laws")
@@ -612,7 +615,7 @@ def test_mask_gains_only_padding_with_more_room(student, probe):
     agrees(
         wide[:, :9],
         narrow,
-        "The mask with a greater max_length, without its last columns",
+        "The mask with a greater max_length, without its last columns,",
         "that before",
     )
     expect(not wide[:, 9:].any(), "With a greater max_length, an additional column contains True.")
@@ -709,7 +712,7 @@ def all_cross(yours, decoder, encoder, *more):
     changed = [not alike(one, other) for one, other in pairs]
     expect(
         all(changed),
-        "A change of the first encoder state has no visible effect on a token's result.",
+        "A change of the first encoder state has no visible effect on some token's result.",
     )
 
 
@@ -970,7 +973,7 @@ def test_cross_attention_trains_its_encoder(student, probe):
     _, found = yours.gradients(*given, cotangent=back).inputs[:2]
 
     reached = found is not None and bool((found != 0).any(dim=-1).all())
-    expect(reached, "No gradient reaches an encoder state, or it is zero.")
+    expect(reached, "The gradient of some encoder state is missing or zero.")
 
 
 @check("CrossAttention", points=0.2, layer="gradients", rules=("gradients",))

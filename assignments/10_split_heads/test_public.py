@@ -161,10 +161,10 @@ def merged(student, x):
     return tensor_like(student.call("merge_heads", x), shape, "The result")
 
 
-def has_effect(before, after, what):
+def has_effect(before, after, what, on=""):
     """Fail the check if a change of *what* has left a result as it was."""
     moved = before.numel() and bool((after - before).abs().max() > EFFECT)
-    expect(moved, f"A change of {what} has no visible effect.")
+    expect(moved, f"A change of {what} has no visible effect{on}.")
 
 
 def same_numbers(found, x):
@@ -237,7 +237,7 @@ def test_split_gives_each_block_to_one_head(student, probe):
         "After a change of one block, the result of the other heads",
         "that before",
     )
-    has_effect(before[:, 2], after[:, 2], "a block of features")
+    has_effect(before[:, 2], after[:, 2], "a block of features", " on its head")
 
 
 @check("split_heads", points=0.12, layer="laws")
@@ -250,7 +250,7 @@ def test_split_keeps_the_order_of_tokens(student, probe):
         after,
         before[:, :, order],
         "The result for tokens in another order",
-        "that before, in this order",
+        "that before in this order",
     )
     has_effect(before, after, "the order of the tokens")
 
@@ -272,7 +272,7 @@ def test_split_keeps_the_items_of_a_batch_apart(student, probe):
     for item in range(3):
         alone = split(student, x[item : item + 1].contiguous(), 4)
         agrees(alone, together[item : item + 1], "The result of an item alone", "that in the batch")
-    has_effect(together[0], together[1], "the item of a batch")
+    has_effect(together[0], together[1], "the item")
 
 
 @check("split_heads", points=0.06, layer="laws", rules=("dtype",))
@@ -366,7 +366,7 @@ def test_merge_undoes_the_split(student, probe):
     x = probe.normal(3, 5, 24)
     heads = torch.stack(x.split(6, dim=-1), dim=1)
 
-    agrees(student.call("merge_heads", heads), x, "The result after splitting and merging")
+    agrees(student.call("merge_heads", heads), x, "The merged vectors")
 
 
 @check("merge_heads", points=0.1, layer="laws")
@@ -385,7 +385,7 @@ def test_merge_gives_each_head_its_block(student, probe):
         "that before",
     )
     for token in range(5):
-        has_effect(before[:, token, 2], after[:, token, 2], "a head")
+        has_effect(before[:, token, 2], after[:, token, 2], "a head", " on some token")
 
 
 @check("merge_heads", points=0.1, layer="laws")
@@ -398,7 +398,7 @@ def test_merge_keeps_the_order_of_tokens(student, probe):
         after,
         before[:, order],
         "The result for tokens in another order",
-        "that before, in this order",
+        "that before in this order",
     )
     has_effect(before, after, "the order of the tokens")
 
@@ -420,7 +420,7 @@ def test_merge_keeps_the_items_of_a_batch_apart(student, probe):
     for item in range(3):
         alone = merged(student, x[item : item + 1].contiguous())
         agrees(alone, together[item : item + 1], "The result of an item alone", "that in the batch")
-    has_effect(together[0], together[1], "the item of a batch")
+    has_effect(together[0], together[1], "the item")
 
 
 @check("merge_heads", points=0.06, layer="laws", rules=("dtype",))
@@ -498,7 +498,8 @@ def same_draws(student, reference, probe, qkv_bias):
     drawn = reference.new(NAME, *sizes, seed=probe.seed).parameters()
 
     for name in names:
-        agrees(found[name].value, drawn[name].value, name)
+        what = f"{name} right after construction with qkv_bias={qkv_bias}"
+        agrees(found[name].value, drawn[name].value, what)
 
 
 @check(NAME, points=0.18, layer="parameters")
@@ -541,9 +542,9 @@ def test_heads_have_no_biases_by_default(student):
 
     expect(
         len(plain) == len(without),
-        "By default, there are more or fewer parameters than with False.",
+        "By default, there are more or fewer parameters than with qkv_bias=False.",
     )
-    expect(len(plain) < len(more), "With qkv_bias, there are no more parameters than without.")
+    expect(len(plain) < len(more), "With qkv_bias=True, there are no more parameters than without.")
 
 
 @check(NAME, points=0.08, layer="parameters")
@@ -588,7 +589,7 @@ def test_heads_reproduce_the_documented_context(student, reference, documented, 
     attention = student.new(NAME, 3, 2, 6, 0.0, 2, NO_BIAS).load(weights, may_lack=LACKS)
 
     context = documented["ch03.mha.context"]
-    context.matches(attention(batch), "MultiHeadAttention(3, 2, 6, 0.0, 2)(batch)")
+    context.matches(attention(batch), "MultiHeadAttention(3, 2, 6, 0.0, 2, False)(batch)")
 
 
 @check(NAME, points=0.88, layer="probe")
@@ -618,7 +619,7 @@ def test_heads_use_their_biases(student, reference, probe):
     yours, ours = both(student, reference, probe, THREE, BIAS)
     x = tokens(probe, THREE)
 
-    agrees(yours(x), ours(x), "The context")
+    agrees(yours(x), ours(x), "The context with qkv_bias=True")
 
 
 @check(NAME, points=0.2, layer="laws")
@@ -632,9 +633,12 @@ def test_heads_see_the_past_and_not_the_future(student, probe):
 
     before, after = (context_of(yours, one, s) for one in (x, others))
     agrees(
-        after[:, :3], before[:, :3], "After a change of a later token, the context", "that before"
+        after[:, :3],
+        before[:, :3],
+        "After a change of a later token, the context of earlier ones",
+        "that before",
     )
-    has_effect(before[:, 4:], after[:, 4:], "an earlier token")
+    has_effect(before[:, 4:], after[:, 4:], "a token", " on later ones")
 
 
 @check(NAME, points=0.15, layer="laws")
@@ -691,7 +695,7 @@ def test_heads_work_each_on_their_own_block(student, probe):
     for name in (f"{name}.weight" for name in QKV):
         weights[name] = torch.where(own[:, None], others[name], weights[name])
     after = context_of(holding(student, s, weights), x, s)
-    has_effect(before[..., own], after[..., own], "a head's weights")
+    has_effect(before[..., own], after[..., own], "a head's weights", " on its block")
     expect(
         alike(after[..., ~own], before[..., ~own]),
         "A change of one head's weights changes the block of another head.",
@@ -723,7 +727,7 @@ def test_heads_are_mixed_by_out_proj(student, probe):
         after - bias,
         2 * (before - bias),
         "The result with a doubled weight, less the bias,",
-        "twice the result before",
+        "twice that before",
     )
     has_effect(before, after, "the weight of out_proj")
 
@@ -738,7 +742,7 @@ def test_heads_keep_the_items_of_a_batch_apart(student, probe):
     for item in range(s.B):
         alone = context_of(yours, x[item : item + 1].contiguous(), s)
         agrees(alone, together[item : item + 1], "The result of an item alone", "that in the batch")
-    has_effect(together[0], together[1], "the item of a batch")
+    has_effect(together[0], together[1], "the item")
 
 
 WIDE = Sizes(B=3, T=12, H=2, d=24, d_in=15, context=13)
@@ -771,7 +775,9 @@ def find_dropped(weights):
     dropped = (weights.abs() < 1e-6) & VISIBLE
     expect(dropped.any(), "In training mode, no entry that should be a visible weight is zero.")
     share = float(dropped[..., VISIBLE].float().mean())  # of 468 weights: one deviation is 0.02
-    expect(abs(share - P) < 0.15, "The share of zeros is far above or far below dropout.")
+    expect(
+        abs(share - P) < 0.15, "The share of visible weights that are zero is far from `dropout`."
+    )
     return dropped
 
 
@@ -784,7 +790,7 @@ def test_heads_drop_nothing_in_eval_mode(student, probe):
     one, again = (read(yours.eval()(x))[0] for _ in range(2))
     agrees(again, one, "The result of a second call in eval mode", "that of the first")
     kept = bool((one[..., VISIBLE].abs() > 1e-6).all())
-    expect(kept, "In eval mode, an entry that should be a visible weight is zero.")
+    expect(kept, "In eval mode, an entry that should be a visible weight is almost zero or NaN.")
     find_dropped(read(yours.train()(x))[0])
 
 

@@ -84,21 +84,21 @@ def parts(answer):
     return answer[0], *answer[1]
 
 
-def same_parts(answer, wanted):
-    """Compare context, keys and values."""
-    same_context(answer, wanted)
-    same_cache(answer, wanted)
+def same_parts(answer, wanted, when=""):
+    """Compare context, keys and values; *when* is the condition, if it matters."""
+    same_context(answer, wanted, when)
+    same_cache(answer, wanted, when)
 
 
-def same_context(answer, wanted):
+def same_context(answer, wanted, when=""):
     """Compare the contexts alone."""
-    agrees(parts(answer)[0], parts(wanted)[0], PARTS[0])
+    agrees(parts(answer)[0], parts(wanted)[0], f"{PARTS[0]}{when}")
 
 
-def same_cache(answer, wanted):
+def same_cache(answer, wanted, when=""):
     """Compare keys and values."""
     for name, found, right in zip(PARTS[1:], parts(answer)[1:], parts(wanted)[1:], strict=True):
-        agrees(found, right, name)
+        agrees(found, right, f"{name}{when}")
 
 
 def has_effect(before, after, what, on=""):
@@ -405,7 +405,7 @@ def test_tokens_see_the_past_and_not_the_future(student, probe):
         "After a change of a later token, the context of the first",
         "that before",
     )
-    has_effect(before[1:], after[1:], "a new token", " on it and the tokens after it")
+    has_effect(before[1:], after[1:], "a new token", " on it or the tokens after it")
     has_effect(before, past, "the cached values")
 
 
@@ -473,7 +473,7 @@ def test_attention_leaves_its_arguments_alone(student, probe):
     (x, *matrices), cache = draw_new(probe), draw_cache(probe)
 
     unchanged = student.keeps_inputs("attend_with_cache", x, *matrices, cache)
-    expect(unchanged, "attend_with_cache changes tensors that you pass to it.")
+    expect(unchanged, "attend_with_cache changes a tensor that you pass to it.")
     before, after = (
         parts(student.call("attend_with_cache", text, *matrices, cache))[0] for text in (x, -x)
     )
@@ -640,7 +640,7 @@ def test_decoding_leaves_its_arguments_alone(student, reference, probe):
     model, _ = draw_model(reference, probe, 4, 5)
 
     unchanged = student.keeps_inputs("decode", *model, 4, 5)
-    expect(unchanged, "decode changes tensors that you pass to it.")
+    expect(unchanged, "decode changes a tensor that you pass to it.")
     vary(decoded(student, model, 4, 5))
 
 
@@ -749,7 +749,8 @@ def test_heads_name_their_layers(student):
         wanted = {f"{name}.weight" for name in (*QKV, "out_proj")}
         wanted |= {f"{name}.bias" for name in biased}
         for name in sorted(wanted - found.keys()):
-            expect(name in found, f"torch lists no parameter {name}.")
+            when = f" with qkv_bias={bool(given)}"
+            expect(name in found, f"torch lists no parameter {name}{when}.")
         for layer in QKV:
             extra = f"{layer}.bias" in found and layer not in biased
             expect(not extra, f"{layer} has a bias, but qkv_bias is false.")
@@ -775,7 +776,8 @@ def test_heads_draw_again_under_another_seed(student, reference, probe):
         found = student.new(NAME, *sizes, seed=probe.seed).named(*drawn)
 
         for name, parameter in drawn.items():
-            agrees(found[name].value, parameter.value, name)
+            what = f"{name} right after construction with qkv_bias={qkv_bias}"
+            agrees(found[name].value, parameter.value, what)
 
 
 @check(NAME, points=0.1, layer="documented")
@@ -784,7 +786,7 @@ def test_heads_reproduce_the_documented_context(student, documented, inputs):
     attention, batch = documented_module(student, documented, inputs)
 
     context, *_ = parts(attention(batch))
-    documented["ch03.mha.context"].matches(context, f"{NAME}(3, 2, 2)(batch)")
+    documented["ch03.mha.context"].matches(context, f"The context of {NAME}(3, 2, 2, False)")
 
 
 @check(NAME, points=0.1, layer="documented")
@@ -851,7 +853,7 @@ def test_heads_use_their_biases(student, reference, probe):
     yours, ours = both(student, reference, probe, THREE, qkv_bias=True)
     x, cache = draw_tokens(probe, THREE), draw_heads(probe, THREE)
 
-    same_parts(yours(x, cache), ours(x, cache))
+    same_parts(yours(x, cache), ours(x, cache), " with qkv_bias=True")
 
 
 @check(NAME, points=0.4, layer="probe")
@@ -861,7 +863,8 @@ def test_heads_return_the_keys_and_values_of_all_tokens(student, reference, prob
     x = draw_tokens(probe, FOUR)
 
     for cache in (draw_heads(probe, FOUR), None):
-        same_cache(yours(x, cache), ours(x, cache))
+        when = "" if cache else " without a cache"
+        same_cache(yours(x, cache), ours(x, cache), when)
 
 
 @check(NAME, points=0.15, layer="laws")
@@ -900,7 +903,7 @@ def test_heads_keep_the_items_of_a_batch_apart(student, probe):
     alone = yours(x[-1:].contiguous(), tuple(past[-1:].contiguous() for past in cache))
     one, *_ = have_sizes(alone, s._replace(B=1))
     agrees(one, context[-1:], "The context of an item alone", "that in the batch")
-    has_effect(context[:1], context[-1:], "the item of a batch")
+    has_effect(context[:1], context[-1:], "the item")
 
 
 @check(NAME, points=0.15, layer="laws")
@@ -921,7 +924,7 @@ def test_heads_see_the_past_and_not_the_future(student, probe):
         "After a change of a later token, the context of the first",
         "that before",
     )
-    has_effect(before[:, 1:], after[:, 1:], "a new token", " on it and the tokens after it")
+    has_effect(before[:, 1:], after[:, 1:], "a new token", " on it or the tokens after it")
 
 
 @check(NAME, points=0.15, layer="laws")
@@ -1001,7 +1004,7 @@ def test_heads_leave_their_arguments_alone(student, probe):
     yours = loaded(student, s, draw_weights(probe, s))
     x, cache = draw_tokens(probe, s), draw_heads(probe, s)
 
-    expect(yours.keeps_inputs(x, cache), "The call changes tensors that you pass to it.")
+    expect(yours.keeps_inputs(x, cache), "The call changes a tensor that you pass to it.")
     before, after = (have_sizes(yours(text, cache), s)[0] for text in (x, -x))
     has_effect(before, after, "the tokens")
 
