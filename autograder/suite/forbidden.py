@@ -203,11 +203,15 @@ def avoids_running(ran: Operators, names: Collection[str], why: str) -> None:
 
 
 def keeps_operators(few: Operators, many: Operators, why: str) -> None:
-    """Fail the check if more operators run on the longer input, or if none runs on either."""
+    """Fail the check if more operators run on the longer input, or if none runs on either.
+
+    Those of other exercises count if the code calls them.
+    """
     _requires_work(few, many, why)
+    here = f"in this exercise or in what it calls. {why}"
     counts = f"{few.total} tensor operations run on a short input and {many.total} on a longer one"
-    public = f"More tensor operations run on a longer input than on a short one. {why}"
-    expect(many.total <= few.total, public, Status.FORBIDDEN, message=f"{counts}. {why}")
+    public = f"More tensor operations run on a longer input than on a short one, {here}"
+    expect(many.total <= few.total, public, Status.FORBIDDEN, message=f"{counts}, {here}")
 
 
 def keeps_products(few: Operators, many: Operators, width: int, why: str) -> None:
