@@ -479,11 +479,9 @@ MISCONCEPTIONS = (
         id="adds_the_shortcut_before_gelu",
         exercise="DeepNetwork",
         swaps=(
-            (
-                "gelu(layer(x))",
-                ("gelu(layer(x) + (x if self.use_shortcut and x.shape == layer(x).shape else 0))"),
-            ),
-            ("x + output if self.use_shortcut and x.shape == output.shape else output", "output"),
+            ("gelu(layer(x))", "layer(x)"),
+            ("x + output if", "gelu(x + output) if"),
+            ("else output", "else gelu(output)"),
         ),
         explanation=(
             "The shortcut is added before GELU, so it passes through GELU as well; the input of a "
