@@ -625,7 +625,38 @@ MISCONCEPTIONS = (
         ),
         question="Which numbers must sum to 1 for one query?",
     ),
+    Misconception(
+        id="adds_the_newest_token_after_attending",
+        exercise="decode",
+        swaps=(
+            (
+                "logits = context",
+                (
+                    "if len(ids) > 1:\n"
+                    "            past_keys, past_values = cache[0][:-1], cache[1][:-1]\n"
+                    "            scores = x_new @ W_query @ past_keys.T / W_key.shape[1] ** 0.5\n"
+                    "            context = torch.softmax(scores, dim=-1) @ past_values\n"
+                    "        logits = context"
+                ),
+            ),
+        ),
+        explanation=(
+            "From the second step on, the newest token does not see itself; it must attend to all "
+            "tokens so far, and it is one of them."
+        ),
+        question="How many keys does the newest token see in the second step?",
+    ),
     # Heads
+    Misconception(
+        id="takes_the_values_from_the_layer_of_the_keys",
+        exercise=HEADS,
+        swaps=(("self.W_value(x)", "self.W_key(x)"),),
+        explanation=(
+            "The values are what W_key returns; they must be what W_value returns for the same "
+            "tokens."
+        ),
+        question="Which layer makes the values?",
+    ),
     Misconception(
         id="counts_heads_in_place_of_old_tokens",
         exercise=HEADS,
