@@ -626,6 +626,17 @@ MISCONCEPTIONS = (
         question="What must seen be after a first call with 5 tokens?",
     ),
     Misconception(
+        id="adds_all_keys_to_seen",
+        exercise="extend_cache",
+        swaps=(("], seen + T", "], seen + K"),),
+        explanation=(
+            "The returned seen grows by the number of all keys, cached and new; it must grow by "
+            "the number of new tokens."
+        ),
+        title="The returned seen grows by the number of all keys, cached and new",
+        question="If 4 tokens are cached and 2 arrive, by how much must seen grow?",
+    ),
+    Misconception(
         id="counts_one_token_a_call",
         exercise="extend_cache",
         swaps=((KEPT, KEPT.replace("seen + T", "seen + 1")),),
