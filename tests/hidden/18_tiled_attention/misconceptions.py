@@ -1285,6 +1285,30 @@ MISCONCEPTIONS = (
         question="Which two running sums contain exponentials with the old maximum?",
     ),
     Misconception(
+        id="keeps_the_exponentials_of_a_tile_as_they_are",
+        exercise="tiled_attention",
+        when=("takes exponentials", "takes a maximum"),
+        code=f"""
+            {FINITE}
+                    largest = scores.amax(dim=-1, keepdim=True).clamp(min=-1e30)
+                    larger = torch.maximum(maximum, largest)
+                    part = torch.exp(scores - largest)
+                    total = total * torch.exp(maximum - larger) + part.sum(dim=-1, keepdim=True)
+                    context = context * torch.exp(maximum - larger) + part @ some_values
+                    maximum = larger
+                return context / total
+        """,
+        explanation=(
+            "A new tile lacks the factor exp(tile maximum - new maximum), so it gets too much "
+            "weight if an earlier score is larger than those of the tile."
+        ),
+        title="A new tile lacks the factor exp(tile maximum - new maximum)",
+        question=(
+            "Which number must be subtracted from the scores of all tiles before their "
+            "exponentials are added?"
+        ),
+    ),
+    Misconception(
         id="forgets_the_maximum_of_earlier_tiles",
         exercise="tiled_attention",
         when=("takes exponentials", "takes a maximum"),
