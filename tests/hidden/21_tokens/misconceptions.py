@@ -25,17 +25,19 @@ def steps_over_a_pair(name: str, where: str, explanation: str, question: str) ->
     return Misconception(
         id=name,
         exercise="count_pairs",
-        code=f"""
-            def count_pairs(pieces, counts):
-                found = {{}}
-                for piece, often in zip(pieces, counts):
-                    i = 0
-                    while i + 1 < len(piece):
-                        pair = tuple(piece[i : i + 2])
-                        found[pair] = found.get(pair, 0) + often
-                        i += 2 if {where} else 1
-                return found
-            """,
+        swaps=(
+            ("        for pair", "        before = None\n        for pair"),
+            (
+                "how_often[pair] =",
+                (
+                    f"if before and {where}:\n"
+                    "                before = None\n"
+                    "                continue\n"
+                    "            before = pair\n"
+                    "            how_often[pair] ="
+                ),
+            ),
+        ),
         explanation=explanation,
         question=question,
     )
@@ -220,13 +222,13 @@ MISCONCEPTIONS = (
     ),
     steps_over_a_pair(
         "counts_a_run_without_overlap",
-        "pair == tuple(piece[i + 1 : i + 3])",
+        "pair == before",
         "In a run of equal ids, every second pair is left out, but pairs that overlap count, too.",
         "How many pairs does a list of three equal ids have?",
     ),
     steps_over_a_pair(
         "skips_the_pair_after_two_equal_ids",
-        "pair[0] == pair[1]",
+        "before[0] == before[1]",
         "After a pair of equal ids, the next pair is left out.",
         "Which pairs does the list [1, 1, 2] have?",
     ),
