@@ -513,7 +513,7 @@ def test_v2_reproduces_the_documented_context(student, reference, documented, in
         attention = student.new("SelfAttention_v2", 3, 2, PLAIN)
         attention.load({name: drawn[name].value for name in LINEAR})
 
-        documented[entry].matches(attention(inputs), "SelfAttention_v2(3, 2)(inputs)")
+        documented[entry].matches(attention(inputs), "SelfAttention_v2(3, 2, False)(inputs)")
 
 
 @check("SelfAttention_v2", points=0.5, layer="probe")
@@ -531,7 +531,7 @@ def test_v2_uses_its_biases(student, reference, probe):
     ours = reference.new("SelfAttention_v2", D_IN, D_OUT, BIAS).load(weights)
     x = probe.normal(T, D_IN, scale=0.5)
 
-    agrees(yours(x), ours(x), "The result with biases")
+    agrees(yours(x), ours(x), "The result with qkv_bias=True")
 
 
 @check("SelfAttention_v2", points=0.04, layer="laws", rules=("dtype",))
@@ -626,7 +626,9 @@ def transferred(student, probe):
     before = values_of(target, *LONG)
     student.call("transfer_weights", source, target)
     after = values_of(target, *LONG)
-    expect(all(changed(before, after)), "The transfer does not change all weights of the target.")
+    expect(
+        all(changed(before, after)), "The transfer leaves a weight matrix of the target as it was."
+    )
     return source, target
 
 
@@ -676,7 +678,7 @@ def test_transfer_passes_the_documented_weights_on(student, reference, documente
     for name, held in zip(LONG, values_of(target, *LONG), strict=True):
         weight = tensor_like(held, (3, 2), f"The target's {name}")
         entry = documented[f"ch03.causal.{name.lower()}.weight"]
-        entry.matches(weight.T, f"The target's {name}, transposed")
+        entry.matches(weight.T, f"The target's {name}, transposed,")
 
 
 @check("transfer_weights", points=0.2, layer="probe", needs=BOTH)
@@ -735,7 +737,10 @@ def test_transfer_changes_only_the_target(student, probe):
 
     new_source, new_target = values_of(source, *LINEAR), values_of(target, *LONG)
     expect(not any(changed(old_source, new_source)), "The transfer changes the source.")
-    expect(all(changed(old_target, new_target)), "The transfer does not change all target weights.")
+    expect(
+        all(changed(old_target, new_target)),
+        "The transfer leaves a weight matrix of the target as it was.",
+    )
 
 
 @check("transfer_weights", points=0.13, layer="laws", needs=BOTH)

@@ -178,7 +178,7 @@ def test_scores_vary_alike_at_every_size(student, probe):
         variance = float(scores.double().var())
         expect(
             0.5 < variance < 1.8,  # 1 in theory; five standard deviations of the estimate at d = 4
-            "The variance of the scores is not about 1 for each size of queries and keys.",
+            "For some size of queries and keys, the variance of the scores is not about 1.",
         )
 
 
@@ -209,7 +209,11 @@ def test_scores_double_with_the_queries(student, probe):
     scores = tensor_like(student.call("scaled_scores", queries, keys), (B, T, T))
     expect(not alike(scores, torch.zeros(B, T, T)), "All scores are zero.")
     for others in ((2 * queries, keys), (queries, 2 * keys)):
-        agrees(student.call("scaled_scores", *others), 2 * scores, "The doubled scores")
+        agrees(
+            student.call("scaled_scores", *others),
+            2 * scores,
+            "The scores of doubled queries or keys",
+        )
 
 
 @check("scaled_scores", points=0.12, layer="laws")
@@ -220,7 +224,11 @@ def test_scores_turn_around_when_queries_and_keys_change_places(student, probe):
     scores = tensor_like(student.call("scaled_scores", queries, keys), (B, T, T))
     turned = scores.transpose(1, 2)
     expect(not alike(scores, turned), "The scores are symmetric, but queries and keys differ.")
-    agrees(student.call("scaled_scores", keys, queries), turned, "The result after the change")
+    agrees(
+        student.call("scaled_scores", keys, queries),
+        turned,
+        "The result after queries and keys change places",
+    )
 
 
 @check("scaled_scores", points=0.1, layer="laws", rules=("inputs_unchanged",))
@@ -302,7 +310,7 @@ def test_pattern_shares_out_one_whole(student, probe):
     pattern = tensor_like(pattern, (B, T, T), "The pattern")
 
     expect((pattern >= 0).all(), "A weight is negative or NaN.")
-    agrees(pattern.sum(dim=-1), torch.ones(B, T), "The sum of each row")
+    agrees(pattern.sum(dim=-1), torch.ones(B, T), "The tensor of row sums")
 
 
 @check("causal_pattern", points=0.14, layer="laws")
@@ -327,7 +335,7 @@ def test_pattern_ignores_scores_of_the_future(student, probe):
     pattern = student.call("causal_pattern", scores)
     pattern = tensor_like(pattern, (B, T, T), "The pattern")
     hidden = student.call("causal_pattern", scores.tril() + others.triu(diagonal=1))
-    agrees(hidden, pattern, "After a change of hidden scores the pattern")
+    agrees(hidden, pattern, "After a change of hidden scores, the pattern")
     visible = student.call("causal_pattern", others.tril() + scores.triu(diagonal=1))
     follows(pattern, tensor_like(visible, (B, T, T), "The pattern"))
 
@@ -342,7 +350,7 @@ def test_pattern_compares_scores_of_one_row(student, probe):
     pattern = student.call("causal_pattern", scores)
     pattern = tensor_like(pattern, (B, T, T), "The pattern")
     moved = student.call("causal_pattern", scores + probe.normal(B, T, 1))
-    agrees(moved, pattern, "After an addition to whole rows the pattern")
+    agrees(moved, pattern, "After an addition to whole rows, the pattern")
     gained = student.call("causal_pattern", higher)
     gained = tensor_like(gained, (B, T, T), "The pattern")
     # With a softmax of any steepness near 1, the weight grows far more than this.
@@ -421,7 +429,7 @@ def test_head_makes_key_query_and_value_in_this_order(student, reference):
     ours = reference.new("AttentionHead", C, HEAD, BLOCK, seed=42).parameters()
 
     for name in WEIGHTS:
-        agrees(yours[name].value, ours[name].value, name)
+        agrees(yours[name].value, ours[name].value, f"{name} right after construction")
 
 
 @check("AttentionHead", points=0.15, layer="parameters", rules=("buffer",))

@@ -238,11 +238,11 @@ def test_sinusoids_turn_by_the_same_angle_at_every_step(student, probe):
     rows = sinusoids(student, T, d)
     points = torch.complex(rows[:, 1::2].float(), rows[:, 0::2].float())
 
-    agrees(points.abs(), torch.ones(T, d // 2), "The length of each pair of sine and cosine")
+    agrees(points.abs(), torch.ones(T, d // 2), "The lengths of the pairs of sine and cosine")
     for step in (1, 3):
         turned = points[:-step] * points[step]
-        agrees(turned.real, points[step:].real, "The cosines some positions later")
-        agrees(turned.imag, points[step:].imag, "The sines some positions later")
+        agrees(turned.real, points[step:].real, "The cosines of later positions")
+        agrees(turned.imag, points[step:].imag, "The sines of later positions")
 
 
 @check("sinusoidal_positions", points=0.1, layer="laws")
@@ -278,7 +278,9 @@ def test_sinusoids_turn_slower_with_a_larger_base(student, probe):
 
     agrees(other[:2], one[:2], "The first pair with a larger base")
     slower = (other[2::2] < one[2::2] - 0.001).all() and (other[3::2] > one[3::2]).all()
-    sentence = "With a larger base, an even feature does not clearly fall, or an odd one not rise."
+    sentence = (
+        "With a larger base, an even feature does not clearly fall, or an odd one does not rise."
+    )
     expect(slower, sentence)
 
 
@@ -326,8 +328,9 @@ def same_angles(student, reference, positions, d, base=BASE):
     )
     ours = reference.call("rotary_angles", positions, d, base)
 
-    agrees(cos, ours[0], "The cosines")
-    agrees(sin, ours[1], "The sines")
+    when = "" if base == BASE else " for another base"
+    agrees(cos, ours[0], f"The cosines{when}")
+    agrees(sin, ours[1], f"The sines{when}")
 
 
 @check("rotary_angles", points=0.15, layer="probe")
@@ -357,7 +360,7 @@ def test_angles_add_up(student, probe):
     p, q = probe.normal(5, scale=9.0), probe.normal(5, scale=9.0)
     one, two, both_ = (rotations(student, each, 6) for each in (p, q, p + q))
 
-    agrees(one.abs(), torch.ones(5, 3), "The length of cosine and sine")
+    agrees(one.abs(), torch.ones(5, 3), "The lengths of the pairs of cosine and sine")
     agrees((one * two).real, both_.real, "The cosines of the sum")
     agrees((one * two).imag, both_.imag, "The sines of the sum")
 
@@ -425,7 +428,7 @@ def test_rotation_keeps_the_shape(student):
 
     for halves in (False, True):
         turned = student.call("apply_rotary", x, cos, sin, halves=halves)
-        tensor_like(turned, (2, 3, 5, 8), "apply_rotary of (2, 3, 5, 8)")
+        tensor_like(turned, (2, 3, 5, 8), f"The result with halves={halves}")
 
 
 @check("apply_rotary", points=0.15, layer="documented")
@@ -467,7 +470,7 @@ def test_rotation_of_ones_in_halves_is_the_documented_one(student, reference, do
         cos, sin = angles(reference, positions, d)
 
         turned = student.call("apply_rotary", x, cos, sin, halves=True)
-        documented[name].matches(turned, "The rotated vectors")
+        documented[name].matches(turned, "The result with halves=True")
 
 
 @check("apply_rotary", points=0.1, layer="documented")
@@ -478,8 +481,8 @@ def test_rotation_of_drawn_numbers_in_halves_is_the_documented_one(student, refe
     cos, sin = angles(reference, range(2), 16)
 
     turned = student.call("apply_rotary", x, cos, sin, halves=True)
-    turned = tensor_like(turned, (2, 16), "The result")
-    documented["kerashub.rotary.seeded"].matches(turned[1], "The second token")
+    turned = tensor_like(turned, (2, 16), "The result with halves=True")
+    documented["kerashub.rotary.seeded"].matches(turned[1], "The second token with halves=True")
 
 
 def same_rotation(student, reference, probe, halves):
@@ -489,7 +492,8 @@ def same_rotation(student, reference, probe, halves):
         cos, sin = angles(reference, probe.normal(T, scale=20.0), d, 50.0)
 
         ours = reference.call("apply_rotary", x, cos, sin, halves=halves)
-        agrees(student.call("apply_rotary", x, cos, sin, halves=halves), ours, "The result")
+        turned = student.call("apply_rotary", x, cos, sin, halves=halves)
+        agrees(turned, ours, f"The result with halves={halves}")
 
 
 @check("apply_rotary", points=0.4, layer="probe")
@@ -510,9 +514,10 @@ def keeps_lengths(student, reference, probe, halves):
     cos, sin = angles(reference, probe.normal(5, scale=9.0), 8, 20.0)
     turned = rotated(student, x, cos, sin, halves)
 
-    expect(differs(turned, x), "The vectors hardly change.")
+    expect(differs(turned, x), f"With halves={halves}, the vectors hardly change.")
     lengths = as_pairs(x, halves).norm(dim=-1)
-    agrees(as_pairs(turned, halves).norm(dim=-1), lengths, "The length of the pairs")
+    what = f"The lengths of the pairs with halves={halves}"
+    agrees(as_pairs(turned, halves).norm(dim=-1), lengths, what)
 
 
 def depends_on_distance(student, reference, probe, halves):
@@ -586,9 +591,10 @@ def test_rotation_can_be_undone(student, reference, probe):
 
     for halves in (False, True):
         turned = rotated(student, x, cos, sin, halves)
-        expect(differs(turned, x), "The vectors hardly change.")
+        expect(differs(turned, x), f"With halves={halves}, the vectors hardly change.")
         back = rotated(student, turned.to(x.dtype), cos, -sin, halves)
-        agrees(back, x, "The vectors after a rotation and its inverse")
+        what = f"With halves={halves}, the result of a rotation and its inverse"
+        agrees(back, x, what)
 
 
 @check("apply_rotary", points=0.1, layer="laws")
@@ -598,10 +604,12 @@ def test_rotation_in_halves_is_one_in_pairs_of_other_features(student, reference
     cos, sin = angles(reference, probe.normal(5, scale=9.0), 8)
 
     pairs = rotated(student, x, cos, sin, halves=False)
-    expect(differs(pairs, x), "The vectors hardly change.")
+    expect(differs(pairs, x), "With halves=False, the vectors hardly change.")
     order = torch.cat((torch.arange(0, 8, 2), torch.arange(1, 8, 2)))
     halves = rotated(student, x[..., order], cos, sin, halves=True)
-    agrees(halves, pairs[..., order], "The result with halves, of features in the order of halves")
+    agrees(
+        halves, pairs[..., order], "The result with halves=True of features in the order of halves"
+    )
 
 
 @check("apply_rotary", points=0.1, layer="laws", rules=("dtype",))
@@ -612,7 +620,10 @@ def test_rotation_keeps_the_dtype(keeps_dtype, student, reference, probe):
 
     for halves in (False, True):
         one, other = (rotated(student, x, cos, each, halves) for each in (sin, -sin))
-        expect(differs(one, other), "The opposite sine hardly changes the result.")
+        expect(
+            differs(one, other),
+            f"With halves={halves}, the opposite sine hardly changes the result.",
+        )
         keeps_dtype("apply_rotary", x, cos, sin, halves)
 
 
@@ -624,9 +635,12 @@ def test_rotation_leaves_its_arguments_alone(student, reference, probe):
 
     for halves in (False, True):
         kept = student.keeps_inputs("apply_rotary", x, cos, sin, halves=halves)
-        expect(kept, "apply_rotary changes tensors that you pass to it.")
+        expect(kept, f"With halves={halves}, apply_rotary changes a tensor that you pass to it.")
         one, other = (rotated(student, x, cos, each, halves) for each in (sin, -sin))
-        expect(differs(one, other), "The opposite sine hardly changes the result.")
+        expect(
+            differs(one, other),
+            f"With halves={halves}, the opposite sine hardly changes the result.",
+        )
 
 
 @check("apply_rotary", points=0.1, layer="laws", rules=("gradients",))
@@ -637,9 +651,10 @@ def test_rotation_keeps_the_vectors_in_the_graph(student, reference, probe):
 
     for halves in (False, True):
         found = student.gradients("apply_rotary", x, cos, sin, halves, cotangent=back).inputs[0]
-        expect(found is not None, "No gradient reaches the input.")
-        lengths = tensor_like(found, (3, 5, 8), "The gradient of the input").norm(dim=-1)
-        expect((lengths > EFFECT).all(), "The gradient of a vector is 0, almost 0 or NaN.")
+        when = f"With halves={halves}, "
+        expect(found is not None, f"{when}no gradient reaches the input.")
+        lengths = tensor_like(found, (3, 5, 8), f"{when}the gradient of the input").norm(dim=-1)
+        expect((lengths > EFFECT).all(), f"{when}the gradient of a vector is 0, almost 0 or NaN.")
 
 
 @check("apply_rotary", points=0.15, layer="gradients", rules=("gradients",))
@@ -727,7 +742,7 @@ def test_slopes_of_powers_of_two_fall_evenly(student, probe):
         slopes = slopes_of(student, num_heads)
         factors = slopes[1:] / slopes[:-1]
 
-        agrees(factors, factors[:1].expand(num_heads - 1), "The factor from head to head")
+        agrees(factors, factors[:1].expand(num_heads - 1), "The factors from head to head")
         agrees(256 * slopes[-1], slopes.new_tensor(1.0), "256 times the last slope")
 
 
@@ -764,7 +779,7 @@ def same_bias(student, reference, *sizes):
     """Compare the entries that a causal mask does not hide."""
     found = visible_part(student.call("alibi_bias", *sizes), *sizes)
     ours = visible_part(reference.call("alibi_bias", *sizes), *sizes)
-    agrees(found, ours, "The bias of the keys up to each query")
+    agrees(found, ours, "The part of the bias that a causal mask does not hide")
 
 
 def bias_of(student, *sizes):
@@ -822,7 +837,7 @@ def test_bias_falls_evenly_with_the_distance(student, probe):
     bias = bias_of(student, 4 + probe.number % 3, 2, 7)[:, -1]
     steps = bias[:, 1:] - bias[:, :-1]
 
-    agrees(steps, steps[:, :1].expand(-1, 6), "The step from key to key")
+    agrees(steps, steps[:, :1].expand(-1, 6), "The steps from key to key")
     expect((steps > 0.001).all(), "The bias of a key further back is not lower, or hardly.")
     expect(differs(steps, steps.flip(0)), "Heads have almost the same bias.")
 
@@ -888,7 +903,7 @@ def test_attention_draws_its_layers_in_order(student, reference, probe):
         drawn = reference.new(NAME, *sizes, seed=probe.seed).parameters()
 
         for name in DRAWN:
-            agrees(found[name].value, drawn[name].value, name)
+            agrees(found[name].value, drawn[name].value, f"{name} right after construction")
 
 
 @check(NAME, points=0.05, layer="parameters")
@@ -950,7 +965,7 @@ def test_attention_uses_its_base(student, reference, probe):
         yours, ours = both(student, reference, probe, s, base)
         x = tokens(probe, s)
 
-        agrees(yours(x), ours(x), "The context")
+        agrees(yours(x), ours(x), "The context with another base")
 
 
 @check(NAME, points=0.2, layer="laws")
@@ -1024,7 +1039,7 @@ def test_attention_of_equal_tokens_gives_equal_results(student, probe):
     attention, x = own(student, FOUR, draw_weights(probe, FOUR)), tokens(probe, FOUR)
     context = context_of(attention, x[:, :1].repeat(1, FOUR.T, 1), FOUR)
 
-    agrees(context, context[:, :1].expand_as(context), "The result of equal tokens")
+    agrees(context, context[:, :1].expand_as(context), "The context of equal tokens")
     expect(differs(context[0], context[1]), "Different items have almost the same result.")
 
 

@@ -100,15 +100,15 @@ def differs(one, other):
     return bool(apart.numel()) and not bool(apart.max() <= EFFECT)
 
 
-def has_effect(before, after, what):
+def has_effect(before, after, what, on=""):
     """Fail the check if a change of *what* has left a result as it was."""
-    expect(differs(before, after), f"A change of {what} has little or no effect.")
+    expect(differs(before, after), f"A change of {what} has little or no effect{on}.")
 
 
 def changes_all_rows(before, after, what):
     """Fail the check if *what* has left a token's result as it was."""
     rows = zip(before.flatten(0, -2), after.flatten(0, -2), strict=True)
-    expect(all(differs(*pair) for pair in rows), f"{what} has little or no effect on a token.")
+    expect(all(differs(*pair) for pair in rows), f"{what} has little or no effect on some token.")
 
 
 def result_of(module, x, *more):
@@ -124,13 +124,16 @@ def is_refused(refused, what):
     expect(refused, sentence, Status.NOT_REFUSED)
 
 
-def named(module, wanted, sentence):
-    """Fail the check unless *module* has exactly the parameters *wanted*, with these shapes."""
+def named(module, wanted, sentence, when=""):
+    """Fail the check unless *module* has exactly the parameters *wanted*, with these shapes.
+
+    *when* is the condition, if it matters.
+    """
     found = module.shapes()
     for name, shape in wanted.items():
-        expect(name in found, f"torch lists no parameter {name}.")
-        what = f"{name} has shape {found[name]}; it should have {shape}."
-        expect(found[name] == shape, f"{name} has the wrong shape.", message=what)
+        expect(name in found, f"torch lists no parameter {name}{when}.")
+        what = f"{name}{when} has shape {found[name]}; it should have {shape}."
+        expect(found[name] == shape, f"{name}{when} has the wrong shape.", message=what)
     more = sorted(set(found) - set(wanted))
     expect(not more, sentence, message=f"{sentence} Found: {', '.join(more)}.")
 
@@ -144,14 +147,14 @@ def drawn_alike(yours, ours):
         expect(found[name].requires_grad, f"{name} is not trainable.")
 
 
-def same_gradients(yours, ours, *sources):
+def same_gradients(yours, ours, *sources, when=""):
     """Compare the gradients of the inputs, named by *sources*, and of the parameters."""
     mine = dict(zip(sources, yours.inputs, strict=False)) | yours.parameters
     wanted = dict(zip(sources, ours.inputs, strict=False)) | ours.parameters
     for name, gradient in wanted.items():
         found = mine.get(name)
-        expect(found is not None, f"No gradient reaches {name}.")
-        agrees(found, gradient, f"The gradient of {name}")
+        expect(found is not None, f"No gradient reaches {name}{when}.")
+        agrees(found, gradient, f"The gradient of {name}{when}")
 
 
 def keeps_precision(module, *given):
@@ -281,8 +284,8 @@ def test_layer_norm_still_gives_mean_0_and_variance_1(student, probe):
     plain = {"scale": torch.ones(8), "shift": torch.zeros(8)}
     result = result_of(student.new("LayerNorm", 8).load(plain), 3.0 * probe.normal(3, 5, 8) + 2.0)
 
-    agrees(result.mean(dim=-1), torch.zeros(3, 5), "The mean of each token's features")
-    agrees(result.square().mean(dim=-1), torch.ones(3, 5), "The variance of each token's features")
+    agrees(result.mean(dim=-1), torch.zeros(3, 5), "The means of the tokens' features")
+    agrees(result.square().mean(dim=-1), torch.ones(3, 5), "The variances of the tokens' features")
 
 
 @check("LayerNorm", points=0, layer="laws")
@@ -316,7 +319,7 @@ def test_feed_forward_still_transforms(student, reference, probe):
         yours, ours = both(student, reference, probe, "FeedForward", d_model, hidden, activation)
         x = 1.4 * probe.normal(3, 6, d_model)
 
-        agrees(yours(x), ours(x), "The result of FeedForward")
+        agrees(yours(x), ours(x), f"The result of FeedForward with {activation}")
 
 
 @check("FeedForward", points=0, layer="laws")
@@ -348,7 +351,8 @@ def test_feed_forward_still_drops_negative_features(student, probe):
 
     for activation in ("gelu", "relu"):
         result = student.new("FeedForward", 4, 7, activation).load(weights)(x)
-        agrees(result, weights["linear2.bias"].expand(2, 5, 4), "The result")
+        what = f"The result with {activation}"
+        agrees(result, weights["linear2.bias"].expand(2, 5, 4), what)
 
 
 def two_of(answer, names, shape):
@@ -477,7 +481,7 @@ def test_mask_counts_tokens_with_the_id_of_the_padding(student, probe):
 
     for sequences in (same, other):
         _, mask = padded(student, sequences, padding)
-        agrees(mask.sum(dim=1).tolist(), lengths, "The number of tokens in each row")
+        agrees(mask.sum(dim=1).tolist(), lengths, "The list of numbers of tokens")
 
 
 @check("pad_batch", points=0.02, layer="laws", rules=("inputs_unchanged",))
@@ -601,8 +605,8 @@ def test_last_target_is_the_end(student, probe):
 
     _, targets, mask = forced(student, sequences, start, end)
     ends = (targets == end).long()
-    agrees(ends.sum(dim=1).tolist(), [1] * len(lengths), "The number of end ids in each row")
-    agrees(ends.argmax(dim=1).tolist(), lengths, "The position of the end id in each row")
+    agrees(ends.sum(dim=1).tolist(), [1] * len(lengths), "The list of numbers of end ids")
+    agrees(ends.argmax(dim=1).tolist(), lengths, "The list of positions of the end id")
     expect(not (targets[mask] == start).any(), "The start id is a target.")
 
 
@@ -724,7 +728,8 @@ def test_heads_consist_of_four_layers(student):
     for d_model, num_heads, qkv_bias in ((6, 3, False), (4, 2, True)):
         heads = student.new(HEADS, d_model, num_heads, qkv_bias)
         wanted = heads_shapes(d_model, qkv_bias=qkv_bias)
-        named(heads, wanted, "The class has a parameter outside its four layers.")
+        more = "The class has more parameters than it must have."
+        named(heads, wanted, more, f" with qkv_bias={qkv_bias}")
 
 
 @check(HEADS, points=0.1, layer="parameters")
@@ -819,7 +824,7 @@ def test_heads_use_their_biases(student, reference, probe):
         yours, ours = both_heads(student, reference, probe, s, qkv_bias=True)
         given = tokens(probe, s)
 
-        agrees(yours(*given), ours(*given), "The result")
+        agrees(yours(*given), ours(*given), "The result with qkv_bias=True")
 
 
 def drawn_heads(student, probe, s, change=None):
@@ -915,7 +920,7 @@ def test_heads_leave_their_inputs_alone(student, probe):
     heads, (x, memory) = drawn_heads(student, probe, s), tokens(probe, s)
     visible = some_visible(probe, s.B, 1, s.T_k)
 
-    expect(heads.keeps_inputs(x, memory, visible), "The call changes its inputs.")
+    expect(heads.keeps_inputs(x, memory, visible), "The call changes one of its inputs.")
     before = result_of(heads, x, memory, visible)
     has_effect(before, result_of(heads, x, -memory, visible), "the memory")
 
@@ -1043,7 +1048,7 @@ def test_encoder_consists_of_four_parts(student):
     """The parts are att, norm1, ff and norm2, with their own parameters and no others."""
     block = student.new(ENCODER, student.new(HEADS, 4, 2), 4, 10)
 
-    sentence = "The block has a parameter outside att, norm1, ff and norm2."
+    sentence = "The block has more parameters than it must have."
     named(block, block_shapes(ENCODER, 4, 10), sentence)
 
 
@@ -1071,7 +1076,7 @@ def test_encoder_reproduces_the_documented_tokens(student, documented):
     documented["pytorch.encoder.two_tokens"].matches(result[0, 1], "The second of two tokens")
 
 
-@check(ENCODER, points=0.15, layer="documented", needs=(HEADS,))
+@check(ENCODER, points=0.14, layer="documented", needs=(HEADS,))
 def test_encoder_reproduces_the_documented_padded_batch(student, documented):
     """With the documented mask, the results at the tokens are the documented ones."""
     block = printed_block(student, ENCODER)
@@ -1114,7 +1119,8 @@ def test_encoder_hides_padding(student, reference, probe):
         mask = padding_mask(*lengths, longest=s.T_k)
 
         found, wanted = (result_of(side, x, mask) for side in (yours, ours))
-        agrees(at_visible(found, mask), at_visible(wanted, mask), "The rows of tokens")
+        what = f"The rows of tokens with norm_first={norm_first}"
+        agrees(at_visible(found, mask), at_visible(wanted, mask), what)
 
 
 @check(ENCODER, points=0.09, layer="laws", needs=(HEADS,))
@@ -1131,10 +1137,10 @@ def test_padding_has_no_effect_and_the_last_token_has_one(student, probe):
     before = result_of(block, x, mask)
     after = result_of(block, padding, mask)
     agrees(at_visible(after, mask), at_visible(before, mask), "After a change of padding, the rows")
-    has_effect(before[:, 0], result_of(block, last, mask)[:, 0], "the last token")
+    has_effect(before[:, 0], result_of(block, last, mask)[:, 0], "the last token", " on the first")
 
 
-@check(ENCODER, points=0.09, layer="laws", needs=(HEADS,))
+@check(ENCODER, points=0.1, layer="laws", needs=(HEADS,))
 def test_encoder_of_dead_parts_is_the_identity(student, probe):
     """If att and ff return zeros, a pre-norm block returns its input, and otherwise not."""
     s = THREE
@@ -1181,7 +1187,7 @@ def test_encoder_leaves_its_inputs_alone(student, probe):
     block = new_block(student, ENCODER, THREE, PRE_NORM, "relu")
 
     unchanged = block.keeps_inputs(x, padding_mask(*lengths, longest=THREE.T_k))
-    expect(unchanged, "The call changes its inputs.")
+    expect(unchanged, "The call changes one of its inputs.")
     has_effect(result_of(block, x), result_of(block, 0.5 - x), "the tokens")
 
 
@@ -1196,7 +1202,7 @@ def test_encoder_can_be_trained(student, reference, probe):
         back = back * mask[..., None]  # results at padding are not graded
 
         mine, wanted = (side.gradients(x, mask, cotangent=back) for side in (yours, ours))
-        same_gradients(mine, wanted, "the tokens")
+        same_gradients(mine, wanted, "the tokens", when=f" with norm_first={norm_first}")
 
 
 def memory_mask(s):
@@ -1231,7 +1237,7 @@ def test_decoder_consists_of_six_parts(student):
     """The parts are self_att, norm1, cross_att, norm2, ff and norm3, and no others."""
     block = student.new(DECODER, student.new(HEADS, 4, 2), student.new(HEADS, 4, 2), 4, 10)
 
-    sentence = "The block has a parameter outside its two attentions, three norms and ff."
+    sentence = "The block has more parameters than it must have."
     named(block, block_shapes(DECODER, 4, 10), sentence)
 
 
@@ -1282,7 +1288,7 @@ def test_decoder_reproduces_the_documented_batch(student, documented):
     documented["pytorch.decoder.padded"].matches(result[:, -1], "The last target tokens")
 
 
-@check(DECODER, points=0.15, layer="probe", needs=(HEADS,))
+@check(DECODER, points=0.2, layer="probe", needs=(HEADS,))
 def test_decoder_normalizes_first(student, reference, probe):
     """With pre-norm, the results are right for other sizes and weights."""
     for s, activation in ((TWO, "gelu"), (THREE, "relu")):
@@ -1309,7 +1315,7 @@ def test_decoder_hides_the_padding_of_the_memory(student, reference, probe):
         yours, ours = both_blocks(student, reference, probe, DECODER, s, norm_first, "relu")
         given = (*tokens(probe, s), memory_mask(s))
 
-        agrees(yours(*given), ours(*given), "The result of the block")
+        agrees(yours(*given), ours(*given), f"The result with norm_first={norm_first}")
 
 
 def decoder_of(student, probe, s, *dead):
@@ -1331,8 +1337,10 @@ def test_decoder_sees_the_past_and_not_the_future(student, probe):
     others[:, 3] = 0.5 - x[:, 3]
 
     before, after = (result_of(block, one, memory, mask) for one in (x, others))
-    agrees(after[:, :3], before[:, :3], "After a change of a later target, the result")
-    has_effect(before[:, 4:], after[:, 4:], "an earlier target")
+    agrees(
+        after[:, :3], before[:, :3], "After a change of a later target, the result of earlier ones"
+    )
+    has_effect(before[:, 4:], after[:, 4:], "a target", " on later ones")
 
 
 @check(DECODER, points=0.11, layer="laws", needs=(HEADS,))
@@ -1365,7 +1373,7 @@ def test_decoder_of_dead_parts_is_the_identity(student, probe):
         changes_all_rows(x, result_of(alive, x, memory), "A single part")
 
 
-@check(DECODER, points=0.1, layer="laws", needs=(HEADS,))
+@check(DECODER, points=0.05, layer="laws", needs=(HEADS,))
 def test_decoder_without_self_attention_treats_targets_apart(student, probe):
     """If the self-attention returns zeros, a target depends on itself and on the memory only."""
     s = THREE
@@ -1394,7 +1402,7 @@ def test_decoder_leaves_its_inputs_alone(student, probe):
     """The targets, the memory and the mask are unchanged, but they have an effect."""
     block, (x, memory) = decoder_of(student, probe, THREE), tokens(probe, THREE)
 
-    expect(block.keeps_inputs(x, memory, memory_mask(THREE)), "The call changes its inputs.")
+    expect(block.keeps_inputs(x, memory, memory_mask(THREE)), "The call changes one of its inputs.")
     has_effect(result_of(block, x, memory), result_of(block, x, -memory), "the memory")
 
 
@@ -1408,7 +1416,8 @@ def test_decoder_can_be_trained(student, reference, probe):
         given = (*given, memory_mask(s))
 
         mine, wanted = (side.gradients(*given, cotangent=back) for side in (yours, ours))
-        same_gradients(mine, wanted, "the targets", "the memory")
+        when = f" with norm_first={norm_first}"
+        same_gradients(mine, wanted, "the targets", "the memory", when=when)
 
 
 class Sizes(NamedTuple):
@@ -1513,7 +1522,7 @@ def test_translator_gives_a_row_for_each_input(student):
 @check("Translator", points=0.12, layer="parameters", needs=(HEADS, ENCODER, DECODER))
 def test_translator_consists_of_the_documented_layers(student):
     """The parameters are those of the documented layers, here for two blocks."""
-    sentence = "The Translator has a parameter outside its documented layers."
+    sentence = "The Translator has more parameters than it must have."
     named(student.new("Translator", *LARGE), translator_shapes(LARGE), sentence)
 
 
@@ -1549,10 +1558,11 @@ def test_translator_decodes_a_memory(student, reference, probe):
 
     for given in ((inputs, memory), (inputs[:, :4], memory, mask)):
         found, wanted = (side.call("decode", *given) for side in (yours, ours))
-        agrees(found, wanted, "The logits of decode")
+        when = " with a mask" if given[2:] else ""
+        agrees(found, wanted, f"The logits of decode{when}")
 
 
-@check("Translator", points=0.09, layer="probe", needs=(HEADS, ENCODER, DECODER))
+@check("Translator", points=0.16, layer="probe", needs=(HEADS, ENCODER, DECODER))
 def test_translator_gives_the_right_logits(student, reference, probe):
     """For padded sources, and for a single short one, the logits are right."""
     for s in (SMALL, LARGE):
@@ -1586,7 +1596,7 @@ def test_translator_leaves_the_ids_alone(student, probe):
     """Source, inputs and mask are unchanged after a call."""
     model, given = own_translator(student, SMALL, probe), texts(probe, SMALL)
 
-    expect(model.keeps_inputs(*given), "The call changes its inputs.")
+    expect(model.keeps_inputs(*given), "The call changes one of its inputs.")
     logits = logits_of(model, SMALL, *given)
     has_effect(logits[0], logits[1], "the item")
 
@@ -1610,7 +1620,7 @@ def test_forward_is_decode_after_encode(student, probe):
     has_effect(logits, others, "the source")
 
 
-@check("Translator", points=0.12, layer="laws", needs=(HEADS, ENCODER, DECODER))
+@check("Translator", points=0.08, layer="laws", needs=(HEADS, ENCODER, DECODER))
 def test_translator_reads_each_item_alone(student, probe):
     """An item alone, without its padding, gets the logits that it gets in a batch; items differ."""
     s = SMALL
@@ -1624,7 +1634,7 @@ def test_translator_reads_each_item_alone(student, probe):
     has_effect(together[0], together[1], "the item")
 
 
-@check("Translator", points=0.11, layer="laws", needs=(HEADS, ENCODER, DECODER))
+@check("Translator", points=0.08, layer="laws", needs=(HEADS, ENCODER, DECODER))
 def test_translator_never_looks_ahead(student, probe):
     """A change of a later input changes no logits before it; that of an earlier one does."""
     s = LARGE
@@ -1633,8 +1643,10 @@ def test_translator_never_looks_ahead(student, probe):
     others[:, 3] = (inputs[:, 3] + 1) % s.target_vocab
 
     before, after = (logits_of(model, s, source, one, mask) for one in (inputs, others))
-    agrees(after[:, :3], before[:, :3], "After a change of a later input, the logits")
-    has_effect(before[:, 4:], after[:, 4:], "an earlier input")
+    agrees(
+        after[:, :3], before[:, :3], "After a change of a later input, the logits of earlier ones"
+    )
+    has_effect(before[:, 4:], after[:, 4:], "an input", " on later logits")
 
 
 @check("Translator", points=0.11, layer="laws", needs=(HEADS, ENCODER, DECODER))
@@ -1781,7 +1793,7 @@ def test_loss_leaves_its_inputs_alone(student, probe):
     """Logits and targets are unchanged after the call."""
     logits, targets = draw_targets(probe, 7)
 
-    expect(student.keeps_inputs(LOSS, logits, targets, 0.1), "The call changes its inputs.")
+    expect(student.keeps_inputs(LOSS, logits, targets, 0.1), "The call changes one of its inputs.")
     expect(loss_of(student, logits, targets, 0.1) > EFFECT, "The loss is not clearly above 0.")
 
 
@@ -1820,7 +1832,8 @@ def test_equal_logits_cost_the_logarithm_of_their_number(student, probe):
         logits, targets = draw_targets(probe, V)
 
         equal = probe.normal(3, 5, 1).expand(3, 5, V).contiguous()
-        number_agrees(loss_of(student, equal, targets, smoothing), math.log(V), "The loss")
+        found = loss_of(student, equal, targets, smoothing)
+        number_agrees(found, math.log(V), "The loss of equal logits")
         before = loss_of(student, logits, targets, smoothing)
         moved = loss_of(student, logits + 8.0 * probe.normal(3, 5, 1), targets, smoothing)
         agrees(moved, before, "The loss of moved logits", "that of the logits")
@@ -1998,7 +2011,7 @@ def test_translation_is_a_batch_of_ids(student):
     tensor_like(found, (2, 4), "The translation")
 
 
-@check(GREEDY, points=0.25, layer="probe", needs=("Translator",))
+@check(GREEDY, points=0.21, layer="probe", needs=("Translator",))
 def test_translation_is_right(student, reference, probe):
     """Three padded sources, of which two end early, get the most likely ids."""
     task = draw_task(reference, probe, TASKS)
@@ -2006,7 +2019,7 @@ def test_translation_is_right(student, reference, probe):
     same_translation(student, reference, TASKS, task, TASKS.max_target)
 
 
-@check(GREEDY, points=0.15, layer="probe", needs=("Translator",))
+@check(GREEDY, points=0.19, layer="probe", needs=("Translator",))
 def test_translation_stops_when_all_have_ended(student, reference, probe):
     """If all items have ended before max_length, the translation is as long as the longest."""
     task = draw_task(reference, probe, TASKS)
@@ -2117,7 +2130,7 @@ def test_translation_builds_no_graph(student):
 
     uses = student.uses(GREEDY)
     stated = any(WITHOUT_GRAPH.intersection(use.name.split(".")) for use in uses)
-    graph = "greedy_translate builds a graph: the model runs outside torch.no_grad()."
+    graph = "greedy_translate uses neither torch.no_grad() nor an equivalent."
     expect(stated, graph, Status.FORBIDDEN)
 
 
