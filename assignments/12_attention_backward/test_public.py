@@ -145,10 +145,10 @@ def named(answer, names):
     return answer
 
 
-def same_gradients(answer, wanted, names=THREE, other=""):
-    """Compare gradients one by one."""
+def same_gradients(answer, wanted, names=THREE, other="", when=""):
+    """Compare gradients one by one; *when* is the condition."""
     for name, found, right in zip(names, named(answer, names), wanted, strict=True):
-        agrees(found, right, f"The gradient of {name}", other)
+        agrees(found, right, f"The gradient of {name}{when}", other)
 
 
 def differs(one, other):
@@ -200,11 +200,12 @@ def needs_back(student, exercise, *given):
     The rules of dtypes and unchanged arguments are not kept by results that are always the same.
     """
     one, other = (student.call(exercise, *given[:-1], back) for back in (given[-1], 2 * given[-1]))
+    what = "the result"
     if isinstance(one, tuple | list) and isinstance(other, tuple | list):
-        one, other = one[-1], other[-1]
+        one, other, what = one[-1], other[-1], "the last gradient"
     shape = tuple(other.shape) if isinstance(other, torch.Tensor) else ()
-    moved = differs(tensor_like(one, shape, "The result"), tensor_like(other, shape, "The result"))
-    expect(moved, "Twice the last argument does not visibly change the result.")
+    moved = differs(*(tensor_like(each, shape, what.capitalize()) for each in (one, other)))
+    expect(moved, f"Twice the given gradient does not visibly change {what}.")
 
 
 def needs_logits(student, logits, targets):
@@ -262,9 +263,9 @@ def test_loss_gradient_of_a_prediction_sums_to_zero(student, probe):
     logits, targets = probe.normal(N, V, scale=2), draw_ids(probe, N, V)
     found = call(student, "cross_entropy_backward", logits, targets)
 
-    agrees(found.sum(dim=-1), torch.zeros(N), "The sum of a row of the gradient")
+    agrees(found.sum(dim=-1), torch.zeros(N), "The vector of row sums")
     negative = torch.zeros(N, V).scatter(1, targets[:, None], 1.0)
-    agrees((found < 0).float(), negative, "The place of the negative entries")
+    agrees((found < 0).float(), negative, "The matrix of the places of negative entries")
 
 
 @check("cross_entropy_backward", points=0.1, layer="laws")
@@ -394,7 +395,7 @@ def test_jacobian_keeps_the_sum_of_the_weights(student, probe):
 
     is_not_zero(found, "The Jacobian")
     for axis, name in enumerate(("column", "row")):
-        agrees(found.sum(dim=axis), torch.zeros(N), f"The sum of a {name}")
+        agrees(found.sum(dim=axis), torch.zeros(N), f"The vector of {name} sums")
 
 
 @check("softmax_jacobian", points=0.1, layer="laws")
@@ -416,7 +417,10 @@ def test_jacobian_of_reordered_weights_is_reordered(student, probe):
         differs(found.diag(), found.diag().roll(1)), "All entries on the diagonal are nearly equal."
     )
     agrees(
-        moved, found[order][:, order], "The Jacobian of reordered weights", "that before, reordered"
+        moved,
+        found[order][:, order],
+        "The Jacobian of reordered weights",
+        "that before in this order",
     )
 
 
@@ -426,7 +430,10 @@ def test_jacobian_is_proportional_to_the_other_weight(student, probe):
     weights = torch.softmax(probe.normal(N, scale=0.5), dim=-1)
     shares = jacobian_of(student, weights)[0, 1:] / weights[1:]
 
-    expect(bool((shares.abs() > EFFECT).all()), "An entry off the diagonal is nearly 0.")
+    expect(
+        bool((shares.abs() > EFFECT).all()),
+        "An entry off the diagonal, divided by its weight, is nearly 0 or NaN.",
+    )
     agrees(shares / shares[0], torch.ones(N - 1), "The entry per weight, relative to the first,")
 
 
@@ -515,7 +522,7 @@ def test_softmax_gradient_of_a_row_sums_to_zero(student, probe):
     )
 
     is_not_zero(found)
-    agrees(found.sum(dim=-1), torch.zeros(B), "The sum of the gradients of a row")
+    agrees(found.sum(dim=-1), torch.zeros(B), "The vector of row sums")
 
 
 @check("softmax_backward", points=0.15, layer="laws")
@@ -691,6 +698,7 @@ def test_attention_gradients_with_hidden_pairs(student, reference, probe):
         same_gradients(
             student.call("attention_backward", *given, scale=SCALE, hidden=hidden),
             reference.call("attention_backward", *given, scale=SCALE, hidden=hidden),
+            when=" with hidden pairs",
         )
 
 
@@ -711,7 +719,10 @@ def test_attention_gradients_of_a_hidden_key_are_zero(student, probe):
 
     for name, gradient in zip(THREE[1:], found[1:], strict=True):
         is_not_zero(gradient, f"The gradient of {name}")
-        expect((gradient[:, 2] == 0).all(), f"The gradient of the hidden {name} is not exactly 0.")
+        expect(
+            (gradient[:, 2] == 0).all(),
+            f"The gradient of the hidden {name} is not exactly 0.",
+        )
 
 
 @check("attention_backward", points=0.1, layer="laws")
@@ -722,7 +733,7 @@ def test_attention_gradients_depend_on_differences_of_values(student, probe):
     vector, one = probe.normal(DV, scale=3), (torch.arange(TK) == 1)[:, None]
 
     answer = attention_gradients(student, queries, keys, values + vector, back)
-    same_gradients(answer, found, other="that before")
+    same_gradients(answer, found, other="that before", when=" with moved values")
     moved = attention_gradients(student, queries, keys, values + one * vector, back)
     expect(
         differs(moved[0], found[0]),
@@ -738,7 +749,7 @@ def test_attention_gradients_depend_on_differences_of_keys(student, probe):
     vector, one = probe.normal(D), (torch.arange(TK) == 1)[:, None]
 
     answer = attention_gradients(student, queries, keys + vector, values, back)
-    same_gradients(answer, found, other="that before")
+    same_gradients(answer, found, other="that before", when=" with moved keys")
     moved = attention_gradients(student, queries, keys + one * vector, values, back)
     expect(
         differs(moved[2], found[2]), "Another key does not visibly change the gradient of values."
@@ -758,7 +769,7 @@ def test_attention_gradients_are_linear(student, probe):
     for gradient in one:
         is_not_zero(gradient, "A gradient")
     sums = [2 * left + right for left, right in zip(one, other, strict=True)]
-    same_gradients(both, sums, other="the sum of those before")
+    same_gradients(both, sums, other="the sum of those before", when=" for a sum of gradients")
 
 
 @check("attention_backward", points=0.2, layer="laws")
@@ -768,13 +779,13 @@ def test_attention_gradients_at_scale_zero(student, probe):
         student, *draw_attention(probe, B), scale=0.0
     )
 
-    agrees(of_queries, torch.zeros(B, TQ, D), "The gradient of queries")
-    agrees(of_keys, torch.zeros(B, TK, D), "The gradient of keys")
-    is_not_zero(of_values, "The gradient of values")
+    agrees(of_queries, torch.zeros(B, TQ, D), "The gradient of queries with scale 0")
+    agrees(of_keys, torch.zeros(B, TK, D), "The gradient of keys with scale 0")
+    is_not_zero(of_values, "The gradient of values with scale 0")
     agrees(
         of_values,
         of_values[:, :1].expand(B, TK, DV),
-        "The gradient of a value",
+        "The gradient of a value with scale 0",
         "that of the first",
     )
 
@@ -790,7 +801,8 @@ def test_attention_gradients_of_one_item(student, probe):
         expect(differs(gradient[0], gradient[1]), "Different items have nearly the same gradients.")
     for item in range(B):
         alone = attention_gradients(student, *(one[item] for one in given))
-        same_gradients(alone, [gradient[item] for gradient in found], other="that in the batch")
+        wanted = [gradient[item] for gradient in found]
+        same_gradients(alone, wanted, other="that in the batch", when=" for an item alone")
 
 
 @check("attention_backward", points=0.15, layer="laws")
@@ -841,7 +853,7 @@ def test_attention_gradients_leave_their_arguments_alone(student, probe):
     hidden = torch.ones(TQ, TK).triu(1).bool()
 
     kept = student.keeps_inputs("attention_backward", *given, SCALE, hidden)
-    expect(kept, "attention_backward changes tensors that you pass to it.")
+    expect(kept, "attention_backward changes a tensor that you pass to it.")
     needs_back(student, "attention_backward", *given)
 
 
@@ -974,7 +986,7 @@ def test_self_attention_gradients_add_up_over_the_batch(student, probe):
     found = own_gradients(student, x, *matrices, back)
     is_not_zero(found[3], "The gradient of W_value")
     expect(differs(alone[0][3], alone[1][3]), "Different items have nearly the same gradients.")
-    same_gradients(found[1:], wanted, FOUR[1:], "the sum of those of the items")
+    same_gradients(found[1:], wanted, FOUR[1:], "the sum of those of the items", " for a batch")
 
 
 @check("self_attention_backward", points=0.1, layer="laws")
@@ -987,7 +999,8 @@ def test_self_attention_gradients_are_linear(student, probe):
     for gradient in one:
         is_not_zero(gradient, "A gradient")
     apart = [left - right for left, right in zip(one, other, strict=True)]
-    same_gradients(both, apart, FOUR, "the difference of those before")
+    when = " for a difference of gradients"
+    same_gradients(both, apart, FOUR, "the difference of those before", when)
 
 
 @check("self_attention_backward", points=0.1, layer="laws")
@@ -999,9 +1012,10 @@ def test_self_attention_gradients_of_reordered_tokens(student, probe):
     moved = own_gradients(student, x[:, order], *matrices, back[:, order])
 
     other = own_gradients(student, x, *matrices, back[:, order])
-    sentence = "The order of the gradients of the context has no visible effect."
+    sentence = "The order of the gradients of the context has no visible effect on that of x."
     expect(differs(found[0], other[0]), sentence)
-    same_gradients(moved, [found[0][:, order], *found[1:]], FOUR, "that before")
+    wanted = [found[0][:, order], *found[1:]]
+    same_gradients(moved, wanted, FOUR, "that before", " for reordered tokens")
 
 
 @check("self_attention_backward", points=0.15, layer="laws")
@@ -1023,8 +1037,8 @@ def test_self_attention_gradients_without_values(student, probe):
     found = own_gradients(student, x, W_query, W_key, torch.zeros_like(W_value), back)
 
     for name, gradient in zip(FOUR[:3], found[:3], strict=True):
-        agrees(gradient, torch.zeros_like(gradient), f"The gradient of {name}")
-    is_not_zero(found[3], "The gradient of W_value")
+        agrees(gradient, torch.zeros_like(gradient), f"With W_value = 0, the gradient of {name}")
+    is_not_zero(found[3], "With W_value = 0, the gradient of W_value")
 
 
 @check("self_attention_backward", points=0.1, layer="laws", rules=("dtype",))
@@ -1046,7 +1060,7 @@ def test_self_attention_gradients_leave_their_arguments_alone(student, probe):
     given = draw_projections(probe, B)
 
     kept = student.keeps_inputs("self_attention_backward", *given)
-    expect(kept, "self_attention_backward changes tensors that you pass to it.")
+    expect(kept, "self_attention_backward changes a tensor that you pass to it.")
     needs_back(student, "self_attention_backward", *given)
 
 

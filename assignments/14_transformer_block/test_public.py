@@ -201,13 +201,16 @@ def attending_blocks(student, reference, probe, s, *options):
     )
 
 
-def named(module, wanted, sentence):
-    """Fail the check unless *module* has exactly the parameters *wanted*, with these shapes."""
+def named(module, wanted, sentence, when=""):
+    """Fail the check unless *module* has exactly the parameters *wanted*, with these shapes.
+
+    *when* is the condition, if it matters.
+    """
     found = module.shapes()
     for name, shape in wanted.items():
-        expect(name in found, f"torch lists no parameter {name}.")
-        what = f"{name} has shape {found[name]}; it should have {shape}."
-        expect(found[name] == shape, f"{name} has the wrong shape.", message=what)
+        expect(name in found, f"torch lists no parameter {name}{when}.")
+        what = f"{name}{when} has shape {found[name]}; it should have {shape}."
+        expect(found[name] == shape, f"{name}{when} has the wrong shape.", message=what)
     more = sorted(set(found) - set(wanted))
     expect(not more, sentence, message=f"{sentence} Found: {', '.join(more)}.")
 
@@ -217,7 +220,7 @@ def drawn_alike(yours, ours):
     wanted = ours.parameters()
     found = yours.named(*wanted)
     for name, parameter in wanted.items():
-        agrees(found[name].value, parameter.value, name)
+        agrees(found[name].value, parameter.value, f"{name} right after construction")
         expect(found[name].requires_grad, f"{name} is not trainable.")
 
 
@@ -259,9 +262,9 @@ def result_of(module, x, d_out=None):
     return found
 
 
-def has_effect(before, after, what):
+def has_effect(before, after, what, on=""):
     """Fail the check if a change of *what* has left a result as it was."""
-    expect(differs(before, after), f"A change of {what} has no clear effect.")
+    expect(differs(before, after), f"A change of {what} has no clear effect{on}.")
 
 
 def computes(module, x, d_out=None):
@@ -300,7 +303,8 @@ def test_heads_still_have_the_right_sizes(student):
         wanted = {f"{name}.weight": (d_out, d_in) for name in QKV}
         wanted |= {f"{name}.bias": (d_out,) for name in QKV if qkv_bias}
         wanted |= {"out_proj.weight": (d_out, d_out), "out_proj.bias": (d_out,)}
-        named(heads, wanted, "The class has more parameters than it must have.")
+        more = "The class has more parameters than it must have."
+        named(heads, wanted, more, f" with qkv_bias={qkv_bias}")
 
 
 @check(HEADS, points=0, layer="probe")
@@ -314,7 +318,7 @@ def test_heads_still_attend(student, reference, probe):
 
         for T in (s.T, s.context, 1):
             x = 1.7 * probe.normal(s.B, T, d_in) + 0.6
-            agrees(yours(x), ours(x), "The context")
+            agrees(yours(x), ours(x), f"The context with qkv_bias={qkv_bias}")
 
 
 @check(HEADS, points=0, layer="laws")
@@ -331,8 +335,10 @@ def test_heads_still_see_the_past_and_not_the_future(student, probe):
     others = x.clone()
     others[:, 3, -1] += FAR
     before, after = (result_of(yours, one) for one in (x, others))
-    agrees(after[:, :3], before[:, :3], "After a change of a later token, the context")
-    has_effect(before[:, 4:], after[:, 4:], "an earlier token")
+    agrees(
+        after[:, :3], before[:, :3], "After a change of a later token, the context of earlier ones"
+    )
+    has_effect(before[:, 4:], after[:, 4:], "a token", " on later ones")
 
 
 @check(HEADS, points=0, layer="laws")
@@ -363,7 +369,7 @@ def test_heads_still_keep_the_items_of_a_batch_apart(student, probe):
     for item in range(THREE.B):
         alone = result_of(yours, x[item : item + 1].contiguous())
         agrees(alone, together[item : item + 1], "The result of an item alone")
-    has_effect(together[0], together[1], "the item of a batch")
+    has_effect(together[0], together[1], "the item")
     expect(differs(together, x), "The result is almost the input.")
 
 
@@ -412,7 +418,7 @@ def test_heads_still_drop_single_weights(student, probe):
     kept = torch.where(dropped, weights, whole / (1 - P))
     expect(
         alike(weights[..., visible], kept[..., visible]),
-        "In training, the remaining weights are not those of eval mode divided by 1 - dropout.",
+        "In training, a remaining weight is not that of eval mode divided by 1 - dropout.",
     )
     share = float(dropped[..., visible].float().mean())  # 468 weights: standard error 0.02
     expect(
@@ -420,7 +426,7 @@ def test_heads_still_drop_single_weights(student, probe):
     )
     long = dropped[..., 6:, :7]  # weights that are visible in every row here
     alone = (
-        "Weights are dropped together: whole rows or columns, or the same weights in all heads "
+        "Weights are dropped together: whole rows or columns, or the same weights in two heads "
         "or items."
     )
     expect((long.any(-1) & ~long.all(-1)).float().mean() > 0.5, alone)
@@ -521,7 +527,7 @@ def test_layer_norm_gives_the_documented_variances(student, documented):
     norm = layer_norm(student, 6, plain(6))
     normalized = tensor_like(norm(results), (2, 6), "LayerNorm(6)(results)")
     variances = normalized.var(dim=-1, unbiased=False)
-    what = "The variance of each row of LayerNorm(6)(results)"
+    what = "The variances of the rows of LayerNorm(6)(results)"
     documented["ch04.layernorm.var"].matches(variances, what)
 
 
@@ -575,8 +581,8 @@ def test_layer_norm_gives_mean_0_and_variance_1(student, probe):
     """With a scale of 1 and a shift of 0, each token gets features with mean 0 and variance 1."""
     result = result_of(layer_norm(student, 8, plain(8)), 3.0 * probe.normal(3, 5, 8) + 2.0)
 
-    agrees(result.mean(dim=-1), torch.zeros(3, 5), "The mean of each token's features")
-    agrees(result.square().mean(dim=-1), torch.ones(3, 5), "The variance of each token's features")
+    agrees(result.mean(dim=-1), torch.zeros(3, 5), "The means of the tokens' features")
+    agrees(result.square().mean(dim=-1), torch.ones(3, 5), "The variances of the tokens' features")
 
 
 @check("LayerNorm", points=0.09, layer="laws")
@@ -755,7 +761,7 @@ def test_rms_norm_gives_a_mean_square_of_1(student, probe):
     x = 3.0 * probe.normal(3, 5, 8) + 1.0
     result = result_of(rms_norm(student, torch.ones(8)), x)
 
-    agrees(result.square().mean(dim=-1), torch.ones(3, 5), "The mean square of each token")
+    agrees(result.square().mean(dim=-1), torch.ones(3, 5), "The mean squares of the tokens")
     has_effect(result[:, 0], result[:, 1], "the token")
 
 
@@ -851,7 +857,7 @@ def test_gelu_of_both_signs_differs_by_the_number(student, probe):
     """GELU(x) - GELU(-x) is x, for every number."""
     x = 1.5 * probe.normal(3, 5)
 
-    agrees(bent(student, x) - bent(student, -x), x, "The difference of both results")
+    agrees(bent(student, x) - bent(student, -x), x, "The difference of the results for x and -x")
     expect(differs(bent(student, x), x / 2), "The result is almost half the number.")
 
 
@@ -941,7 +947,7 @@ def test_deep_network_goes_from_the_first_size_to_the_last(student):
     """With the sizes 4, 6, 6, 2, tokens (3, 4) become (3, 2), with and without shortcuts."""
     for use_shortcut in (False, True):
         network = student.new("DeepNetwork", [4, 6, 6, 2], use_shortcut)
-        what = "The result of DeepNetwork([4, 6, 6, 2])"
+        what = f"The result of DeepNetwork([4, 6, 6, 2], {use_shortcut})"
         result = tensor_like(network(torch.ones(3, 4)), (3, 2), what)
         expect(bool(result.any()), ALL_ZERO)
 
@@ -1004,7 +1010,7 @@ def test_deep_network_loses_the_documented_gradients(student, reference, documen
     """Without shortcuts, the five layers have the documented gradients, which are tiny."""
     found = mean_gradients(student, reference, use_shortcut=False)
 
-    what = "The mean absolute gradient of each layer, without shortcuts,"
+    what = "The list of mean absolute gradients, without shortcuts,"
     documented["ch04.gradients.plain"].matches(found, what)
 
 
@@ -1013,7 +1019,7 @@ def test_deep_network_keeps_the_documented_gradients(student, reference, documen
     """With shortcuts, the five layers have the documented gradients, which are large."""
     found = mean_gradients(student, reference, use_shortcut=True)
 
-    what = "The mean absolute gradient of each layer, with shortcuts,"
+    what = "The list of mean absolute gradients, with shortcuts,"
     documented["ch04.gradients.shortcut"].matches(found, what)
 
 
@@ -1246,8 +1252,9 @@ def test_feed_forward_ends_with_its_second_layer(student, probe):
         before, after = (
             result_of(feed_forward(student, 4, 7, activation, one), x) for one in (weights, twice)
         )
-        agrees(after, 2 * before, "The result of a doubled second layer")
-        has_effect(before, after, "linear2")
+        what = f"With {activation}, the result of a doubled second layer"
+        agrees(after, 2 * before, what)
+        has_effect(before, after, f"linear2 with {activation}")
 
 
 @check("FeedForward", points=0.06, layer="laws")
@@ -1258,7 +1265,8 @@ def test_feed_forward_drops_negative_features(student, probe):
 
     for activation in ("gelu", "relu"):
         result = feed_forward(student, 4, 7, activation, weights)(x)
-        agrees(result, weights["linear2.bias"].expand(2, 5, 4), "The result")
+        what = f"The result with {activation}"
+        agrees(result, weights["linear2.bias"].expand(2, 5, 4), what)
 
 
 @check("FeedForward", points=0.06, layer="laws")
@@ -1270,7 +1278,8 @@ def test_feed_forward_keeps_large_features(student, probe):
     hidden = x @ weights["linear1.weight"].T + weights["linear1.bias"]
     wanted = hidden @ weights["linear2.weight"].T + weights["linear2.bias"]
     for activation in ("gelu", "relu"):
-        agrees(feed_forward(student, 4, 7, activation, weights)(x), wanted, "The result")
+        result = feed_forward(student, 4, 7, activation, weights)(x)
+        agrees(result, wanted, f"The result with {activation}")
 
 
 @check("FeedForward", points=0.06, layer="laws")
@@ -1291,7 +1300,7 @@ def test_feed_forward_refuses_other_activations(student):
     """The constructor accepts "gelu" and "relu" and raises an error for other names."""
     for activation in ("gelu", "relu"):
         network = student.new("FeedForward", 4, 6, activation)
-        tensor_like(network(torch.ones(3, 4)), (3, 4), "The result of FeedForward")
+        tensor_like(network(torch.ones(3, 4)), (3, 4), f"The result with {activation}")
     for activation in ("tanh", "GELU!", "", "sigmoid"):
         refused = student.refuses("FeedForward", 4, 6, activation)
         sentence = "The constructor accepts an unknown activation; it should raise a ValueError."
@@ -1413,7 +1422,7 @@ def doubles_with(student, probe, name):
     twice = weights | {name: 2 * weights[name]}
 
     before, after = (result_of(swiglu(student, one), x) for one in (weights, twice))
-    agrees(after, 2 * before, "The result of the doubled layer")
+    agrees(after, 2 * before, f"The result with a doubled {name}")
     has_effect(before, after, name)
 
 
@@ -1448,7 +1457,11 @@ def test_swiglu_gates_of_both_signs_differ_by_the_gate(student, probe):
 
     one, other = (result_of(swiglu(student, each), x) for each in (weights, negative))
     hidden = (x @ weights["gate.weight"].T) * (x @ weights["up.weight"].T)
-    agrees(one - other, hidden @ weights["down.weight"].T, "The difference of the results")
+    agrees(
+        one - other,
+        hidden @ weights["down.weight"].T,
+        "The difference of the results for both gates",
+    )
 
 
 @check("SwiGLU", points=0.06, layer="laws")
@@ -1530,7 +1543,8 @@ def test_block_keeps_the_shape(student):
     for norm_first in (True, False):
         block = student.new(BLOCK, student.new("FeedForward", 4, 6), 4, 10, norm_first)
 
-        tensor_like(block(torch.ones(2, 3, 4)), (2, 3, 4), "The result of TransformerBlock")
+        what = f"The result with norm_first={norm_first}"
+        tensor_like(block(torch.ones(2, 3, 4)), (2, 3, 4), what)
 
 
 @check(BLOCK, points=0.13, layer="parameters")
@@ -1629,7 +1643,7 @@ def test_block_normalizes_last(student, reference, probe):
         yours, ours = blocks(student, reference, probe, s, POST_NORM, activation)
         x = tokens(probe, s)
 
-        agrees(yours(x), ours(x), "The result of the block")
+        agrees(yours(x), ours(x), "The result with norm_first=False")
 
 
 @check(BLOCK, points=0.11, layer="probe", needs=(HEADS,))
@@ -1731,8 +1745,10 @@ def test_block_never_looks_ahead(student, reference, probe):
     others[:, 3] = 0.5 - x[:, 3]
 
     before, after = (result_of(yours, one) for one in (x, others))
-    agrees(after[:, :3], before[:, :3], "After a change of a later token, the result")
-    has_effect(before[:, 4:], after[:, 4:], "an earlier token")
+    agrees(
+        after[:, :3], before[:, :3], "After a change of a later token, the result of earlier ones"
+    )
+    has_effect(before[:, 4:], after[:, 4:], "a token", " on later ones")
 
 
 @check(BLOCK, points=0.14, layer="laws")
@@ -1746,7 +1762,7 @@ def test_block_uses_the_attention_that_it_was_given(student, probe):
     before = tensor_like(block(x), (s.B, s.T, s.d_model), "The result of the block")
     attention.load(ff_weights(probe, "", s.d_model, s.hidden + 2))
     after = tensor_like(block(x), (s.B, s.T, s.d_model), "The result of the block")
-    expect(not alike(after, before), "New weights in the given attention do not change the block.")
+    expect(not alike(after, before), "New weights in the given attention do not change the result.")
 
 
 @check(BLOCK, points=0.09, layer="laws")
@@ -1759,8 +1775,8 @@ def test_block_with_post_norm_gives_normalized_tokens(student, probe):
 
     result = result_of(block, tokens(probe, s))
     mean, size = result.mean(dim=-1), result.square().mean(dim=-1)
-    agrees(mean, torch.zeros(s.B, s.T), "The mean of each token's features")
-    agrees(size, torch.ones(s.B, s.T), "The mean square of each token's features")
+    agrees(mean, torch.zeros(s.B, s.T), "The means of the tokens' features")
+    agrees(size, torch.ones(s.B, s.T), "The mean squares of the tokens' features")
 
 
 def untrained(student):

@@ -405,7 +405,7 @@ def test_tokens_see_the_past_and_not_the_future(student, probe):
         "After a change of a later token, the context of the first",
         "that before",
     )
-    has_effect(before[1:], after[1:], "a new token", " on it or the tokens after it")
+    has_effect(before[1:], after[1:], "a new token's value", " on it or later tokens")
     has_effect(before, past, "the cached values")
 
 
@@ -924,7 +924,7 @@ def test_heads_see_the_past_and_not_the_future(student, probe):
         "After a change of a later token, the context of the first",
         "that before",
     )
-    has_effect(before[:, 1:], after[:, 1:], "a new token", " on it or the tokens after it")
+    has_effect(before[:, 1:], after[:, 1:], "a new token's value", " on it or later tokens")
 
 
 @check(NAME, points=0.15, layer="laws")

@@ -69,7 +69,7 @@ BATCH_FIRST = True
 EFFECT = 0.05  # far above all noise; the changes that a law makes have much larger effects
 WITHOUT_GRAPH = {"no_grad", "inference_mode", "set_grad_enabled"}
 BY_HAND = "In this stage you build the tools yourself, with torch's hooks."
-LEFT_OVER = "After the call, the model has a hook that it did not have before."
+LEFT_OVER = "After the call, the model has more or fewer hooks than before."
 CUT_OFF = "An activation is cut off from the graph of the output."
 
 
@@ -145,10 +145,10 @@ def recorded(student, model, inputs, names, seed=None):
     return answer
 
 
-def has_effect(before, after, what):
-    """Fail the check if a change of *what* has left a result as it was."""
+def has_effect(before, after, what, by="A change"):
+    """Fail the check if *by*, of *what*, has left a result as it was."""
     moved = before.numel() and bool((after - before).abs().max() > EFFECT)
-    expect(moved, f"A change of {what} has little or no effect.")
+    expect(moved, f"{by} of {what} has little or no effect.")
 
 
 def is_not_zero(found, what):
@@ -289,7 +289,11 @@ def test_an_item_alone_has_the_same_activations(student, probe):
 
     together = activation(x)
     for item in (0, 2):
-        agrees(activation(x[item : item + 1]), together[item : item + 1], "The activation alone")
+        agrees(
+            activation(x[item : item + 1]),
+            together[item : item + 1],
+            "The activation of an item alone",
+        )
     has_effect(activation((x + 1) % s.V), together, "the text")
 
 
@@ -420,7 +424,7 @@ def test_there_is_a_mark_for_each_earlier_copy(student, probe):
     pattern = pattern_of(student, ids)
 
     copies = [[row[:i].count(token) for i, token in enumerate(row)] for row in ids.tolist()]
-    agrees(pattern.sum(dim=-1), torch.tensor(copies), "The number of marks of each query")
+    agrees(pattern.sum(dim=-1), torch.tensor(copies), "The row sums of the pattern")
     expect(not pattern.triu(diagonal=1).any(), "A token after the query is marked.")
 
 
@@ -433,7 +437,7 @@ def test_a_repeated_block_has_its_marks_on_one_diagonal(student, probe):
 
     for item in pattern:
         agrees(item[k:, 1 : k + 1], torch.eye(k).long(), "The marks of the copy")
-        agrees(item.sum(), torch.tensor(k), "The number of all marks")
+        agrees(item.sum(), torch.tensor(k), "The number of marks")
 
 
 @check("induction_pattern", points=0.1, layer="laws")
@@ -606,7 +610,8 @@ def test_patches_of_a_branch_and_its_shortcut_are_right(student, reference, prob
 
     for patches in ({"linear2": branch, "norm1": stream}, {"norm1": stream}, {"linear2": branch}):
         wanted = reference.call(PATCH, ours, x, patches)
-        agrees(student.call(PATCH, yours, x, patches), wanted, "The output")
+        what = f"The output with a patch of {' and '.join(patches)}"
+        agrees(student.call(PATCH, yours, x, patches), wanted, what)
 
 
 @check(PATCH, points=0.1, layer="probe")
@@ -628,7 +633,8 @@ def test_the_own_activation_as_a_patch_changes_nothing(student, probe):
     patched = result_of(student.call(PATCH, model, x, {LATER: activation + 1}), own.shape)
     moved = (patched - own).abs().amax(dim=-1)
     expect(
-        bool((moved > EFFECT).all()), "A changed activation has little or no effect at a position."
+        bool((moved > EFFECT).all()),
+        "A changed activation has little or no effect at some position.",
     )
 
 
@@ -812,7 +818,7 @@ def test_the_other_heads_keep_every_number(student, probe):
     kept = [feature for feature in range(12) if not 4 <= feature < 8]
     agrees(one[..., kept], merged[..., kept], "The features of the other heads")
     agrees(one[..., removed], other[..., removed], "The features of the removed head")
-    has_effect(one[..., removed], merged[..., removed], "the removed head")
+    has_effect(one[..., removed], merged[..., removed], "a head", "The removal")
 
 
 @check("ablate_heads", points=0.1, layer="laws")
@@ -823,11 +829,12 @@ def test_heads_can_be_ablated_one_after_the_other(student, probe):
         first = ablated(student, merged, 5, [1], mean)
         second = ablated(student, first, 5, [4], mean)
 
-        agrees(
-            second, ablated(student, merged, 5, [4, 1], mean), "Both heads, one after the other,"
-        )
-        agrees(ablated(student, merged, 5, [], mean), merged, "Without heads, the result")
-        has_effect(second, first, "the second head")
+        both = ablated(student, merged, 5, [4, 1], mean)
+        what = f"The result for one head after the other, with mean={mean},"
+        agrees(second, both, what, "that for both at once")
+        nothing = ablated(student, merged, 5, [], mean)
+        agrees(nothing, merged, f"Without heads and with mean={mean}, the result")
+        has_effect(second, first, "the second head", "The removal")
 
 
 @check("ablate_heads", points=0.1, layer="laws")
@@ -869,7 +876,7 @@ def test_heads_become_zero_by_default(student, probe):
     merged = probe.normal(3, 4, 6)
 
     agrees(ablated(student, merged, 2, [0])[..., :3], torch.zeros(3, 4, 3), "The removed head")
-    is_not_zero(ablated(student, merged, 2, [0], MEAN)[..., :3], "The removed head with *mean*")
+    is_not_zero(ablated(student, merged, 2, [0], MEAN)[..., :3], "The removed head with mean=True")
 
 
 @check("ablate_heads", points=0.05, layer="laws", rules=("inputs_unchanged",))
@@ -880,7 +887,7 @@ def test_ablation_leaves_its_input_alone(student, probe):
     for mean in (ZERO, MEAN):
         kept = student.keeps_inputs("ablate_heads", merged, 3, [0, 2], mean)
         expect(kept, "The call changes its input.")
-        has_effect(ablated(student, merged, 3, [0, 2], mean), merged, "the removed heads")
+        has_effect(ablated(student, merged, 3, [0, 2], mean), merged, "two heads", "The removal")
 
 
 @check("ablate_heads", points=0.02, layer="laws", rules=("dtype",))
@@ -889,7 +896,7 @@ def test_ablation_keeps_the_dtype(keeps_dtype, student, probe):
     merged = probe.normal(2, 3, 6)
 
     keeps_dtype("ablate_heads", merged, 2, [1], MEAN)
-    has_effect(ablated(student, merged, 2, [1], MEAN), merged, "the removed head")
+    has_effect(ablated(student, merged, 2, [1], MEAN), merged, "a head", "The removal")
 
 
 def contributions(student, merged, weight, num_heads):
@@ -929,7 +936,7 @@ def test_contributions_add_up_to_the_documented_context(student, documented, inp
     merged, weight, bias = merged_heads(inputs)
 
     context = contributions(student, merged, weight, 2).sum(dim=1) + bias
-    documented["ch03.mha.context"].matches(context.expand(2, -1, -1), "The sum over the heads")
+    documented["ch03.mha.context"].matches(context.expand(2, -1, -1), "The sum, plus the bias,")
 
 
 @check("head_contributions", points=0.25, layer="probe")
@@ -971,7 +978,11 @@ def test_contributions_are_linear_and_tokens_do_not_mix(student, probe):
     merged, weight = probe.normal(3, 4, 6), probe.normal(8, 6)
     found = contributions(student, merged, weight, 2)
 
-    agrees(contributions(student, 2 * merged, weight, 2), 2 * found, "For twice the features")
+    agrees(
+        contributions(student, 2 * merged, weight, 2),
+        2 * found,
+        "The result for twice the features",
+    )
     turned = contributions(student, merged.flip(1), weight, 2)
     agrees(turned, found.flip(2), "The result for the reversed tokens")
     has_effect(found[:, 0], found[:, 1], "the head")
@@ -1142,7 +1153,7 @@ def test_attribution_leaves_its_inputs_alone(student, probe):
     given = drawn_parts(probe, 3, 2, 4, 5)
 
     kept = student.keeps_inputs("logit_attribution", *given, 1e-5)
-    expect(kept, "The call changes its inputs.")
+    expect(kept, "The call changes one of its inputs.")
     is_not_zero(attributed(student, *given, 1e-5), "The result")
 
 
@@ -1287,7 +1298,7 @@ def test_the_shares_of_a_linear_layer_add_up_to_one(student, probe):
     given = two_texts(probe, weights, s, [2, 5])
 
     found = mapped(student, model_of(student, s, weights).whole, [ACTIVE, LATER], given)
-    agrees(found.sum(dim=1), torch.ones(2), "The sum of a row")
+    agrees(found.sum(dim=1), torch.ones(2), "The vector of row sums")
     several = bool(((found[0].abs() > EFFECT).sum() > 1).item())
     expect(several, "At most one position of a layer that mixes tokens restores a clear share.")
 
@@ -1316,7 +1327,11 @@ def test_each_name_has_its_own_row(student, probe):
     model, given = model_of(student, s, weights).whole, two_texts(probe, weights, s, [1, 2])
     rows = mapped(student, model, [EMBEDDED, LATER], given)
 
-    agrees(mapped(student, model, [LATER, EMBEDDED], given), rows.flip(0), "The turned map")
+    agrees(
+        mapped(student, model, [LATER, EMBEDDED], given),
+        rows.flip(0),
+        "The map for names in another order",
+    )
     agrees(mapped(student, model, [LATER], given), rows[1:], "The map of one name")
     has_effect(rows[0], rows[1], "the name")
 
@@ -1347,7 +1362,7 @@ def test_the_map_builds_no_graph(student, probe):
 
     uses = student.uses("patching_map")
     stated = any(WITHOUT_GRAPH.intersection(use.name.split(".")) for use in uses)
-    sentence = "patching_map builds a graph: the model runs outside torch.no_grad()."
+    sentence = "patching_map uses neither torch.no_grad() nor an equivalent."
     expect(stated, sentence, Status.FORBIDDEN)
 
 
