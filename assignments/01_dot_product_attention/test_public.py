@@ -103,7 +103,7 @@ def same_gradients(student, reference, probe):
         ours = reference.gradients(name, *args, cotangent=cotangent).inputs
         for gradient, wanted in zip(yours, ours, strict=True):
             if wanted is not None:
-                expect(gradient is not None, f"No gradient reaches the inputs of {name}.")
+                expect(gradient is not None, f"An input of {name} gets no gradient.")
                 agrees(gradient, wanted, "The gradient that reaches an input")
 
     return compare
@@ -125,7 +125,15 @@ def keeps_arguments(student, name, *args):
 
 def varies(answer):
     """Expect that the numbers in *answer* are not all equal."""
-    expect(not alike(answer, answer.flatten()[0].expand(answer.shape)), "All numbers are equal.")
+    expect(
+        not alike(answer, answer.flatten()[0].expand(answer.shape)),
+        "All numbers of the result are equal.",
+    )
+
+
+def same_number(answer, other, what, name):
+    """Compare a number with another result of the student's, which *name* describes."""
+    agrees(number(answer, what), other, what, name)
 
 
 def by_hand(student, exercise, ran, names, why):
@@ -172,8 +180,10 @@ def test_dot_product_doubles_with_a_vector(student, probe):
     once = number(student.call("dot_product", a, b))
 
     expect(abs(once) > 0.1, "The result is nearly zero or NaN, but all elements are positive.")
-    number_agrees(student.call("dot_product", 2 * a, b), 2 * once, "For twice a, the result")
-    number_agrees(student.call("dot_product", a, 2 * b), 2 * once, "For twice b, the result")
+    twice = student.call("dot_product", 2 * a, b)
+    same_number(twice, 2 * once, "The result for twice a", "twice the result")
+    twice = student.call("dot_product", a, 2 * b)
+    same_number(twice, 2 * once, "The result for twice b", "twice the result")
 
 
 @check("dot_product", points=0.1, layer="laws")
@@ -184,7 +194,9 @@ def test_dot_product_adds_up_its_parts(student, probe):
     first = number(student.call("dot_product", a[:3], b[:3]))
 
     expect(abs(first) > 0.1, "The result is nearly zero or NaN, but all elements are positive.")
-    number_agrees(student.call("dot_product", a[3:], b[3:]), whole - first, "For the second half")
+    second = student.call("dot_product", a[3:], b[3:])
+    name = "the difference of the results for the whole vectors and the first half"
+    same_number(second, whole - first, "The result for the second half", name)
 
 
 @check("dot_product", points=0.1, layer="laws")
@@ -192,7 +204,8 @@ def test_dot_product_treats_both_vectors_alike(student, probe):
     """The order of the two vectors does not matter, and both have an effect on the result."""
     a, b = probe.uniform(D) + 0.5, probe.uniform(D) + 0.5
     once = number(student.call("dot_product", a, b))
-    number_agrees(student.call("dot_product", b, a), once, "For vectors in the other order")
+    swapped = student.call("dot_product", b, a)
+    same_number(swapped, once, "The result for b and a", "that for a and b")
 
     longer = torch.eye(D)[0]  # added to a vector, it makes the leading element larger
     for pair in ((a + longer, b), (a, b + longer)):
@@ -508,7 +521,7 @@ def test_softmax_stable_gives_the_documented_weights(student, documented, inputs
     """The weights of all queries, row by row with dim=1, are the documented ones."""
     weights = student.call("softmax_stable", inputs @ inputs.T, 1)
 
-    documented["003.simple.weights"].matches(weights, "With dim=1 the softmax of all queries")
+    documented["003.simple.weights"].matches(weights, "With dim=1 the result")
 
 
 @check("softmax_stable", points=0.25, layer="probe")
@@ -986,7 +999,7 @@ def test_simple_self_attention_keeps_what_all_tokens_share(student, probe):
     x = torch.cat([probe.normal(D - 1, D - 1, scale=0.5), torch.ones(D - 1, 1)], dim=1)
     context = tensor_like(student.call("simple_self_attention", x), (D - 1, D))
 
-    agrees(context[:, -1], torch.ones(D - 1), "The feature that all tokens share")
+    agrees(context[:, -1], torch.ones(D - 1), "The result for the feature that is 1")
     mixes_tokens(student, x)
 
 

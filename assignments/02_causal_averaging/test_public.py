@@ -113,7 +113,7 @@ def hides_the_future(student, probe, name):
         changed = batch.clone()
         changed[:, start:] += 1e4
         means = means_of(student, name, changed)
-        agrees(means[:, :start], before[:, :start], "The part before the changed tokens")
+        agrees(means[:, :start], before[:, :start], "The means before the changed tokens")
     has_past(student, name, batch)
 
 
@@ -335,7 +335,11 @@ def test_weights_of_other_lengths(student, reference, probe):
 @check("averaging_weights", points=0.1, layer="probe")
 def test_weights_of_a_single_token(student):
     """A single token gets all the weight."""
-    agrees(student.call("averaging_weights", 1), torch.ones(1, 1), "A single weight")
+    agrees(
+        student.call("averaging_weights", 1),
+        torch.ones(1, 1),
+        "The matrix of weights for one token",
+    )
 
 
 @check("averaging_weights", points=0.2, layer="laws")
@@ -464,7 +468,11 @@ def test_softmax_weights_of_other_lengths(student, reference, probe):
 @check("masked_softmax_weights", points=0.1, layer="probe")
 def test_softmax_weights_of_a_single_token(student):
     """A single token gets all the weight."""
-    agrees(student.call("masked_softmax_weights", 1), torch.ones(1, 1), "A single weight")
+    agrees(
+        student.call("masked_softmax_weights", 1),
+        torch.ones(1, 1),
+        "The matrix of weights for one token",
+    )
 
 
 @check("masked_softmax_weights", points=0.18, layer="laws")

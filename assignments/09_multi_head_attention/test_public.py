@@ -182,7 +182,7 @@ def same_draws(yours, ours, names):
     """Compare parameters one by one, so that the message names the first wrong one."""
     found, drawn = yours.named(*names), ours.parameters()
     for name in names:
-        agrees(found[name].value, drawn[name].value, name)
+        agrees(found[name].value, drawn[name].value, f"{name} right after construction")
 
 
 def drawn_by(module):
@@ -217,7 +217,7 @@ def all_attend(yours, s, heads, given, *more):
         changed = [not alike(*row) for row in zip(one.unbind(-2), other.unbind(-2), strict=True)]
         expect(
             all(changed),
-            "A change of the first value has no visible effect on what a head gives a query.",
+            "In some head, the first encoding for values has no visible effect on some query.",
         )
 
 
@@ -234,7 +234,7 @@ def mixes_tokens(yours, s, heads, x):
     for one, other in zip(before.split(s.d_out, dim=-1), after.split(s.d_out, dim=-1), strict=True):
         expect(
             not alike(one, other),
-            "A change of the first token has no visible effect on what a head gives the last.",
+            "A change of the first token has no visible effect on the last one in some head.",
         )
 
 
@@ -322,7 +322,7 @@ def knows_no_order(student, probe, s, heads):
         yours(q.flip(0), k, v),
         context.flip(0),
         "The context with queries in reverse order",
-        "that before, reversed",
+        "that before in reverse order",
     )
     all_attend(yours, s, heads, (q, k, v))
 
@@ -561,7 +561,7 @@ def test_causal_uses_its_biases(student, reference, probe):
     yours, ours = causals(student, reference, probe, TEXT, heads=0, bias=BIAS)
     x = tokens(probe, TEXT.B, TEXT.context, TEXT.d_in)
 
-    agrees(yours(x), ours(x), "The context with biases")
+    agrees(yours(x), ours(x), "The context with qkv_bias=True")
 
 
 @check("CausalAttention", points=0, layer="laws", rules=("dtype",))
@@ -648,8 +648,11 @@ def dropped_from(yours, x, heads):
     visible = whole.abs() > 1e-6  # far below every visible weight
     dropped = (weights.abs() < 1e-6) & visible  # far below every other weight
 
-    expect(dropped.any(), "In training mode, no entry becomes zero.")
-    expect(not dropped[visible].all(), "In training mode, every entry becomes zero.")
+    expect(dropped.any(), "In training mode, the result shows no attention weight of zero.")
+    expect(
+        not dropped[visible].all(),
+        "In training mode, the result shows only attention weights of zero.",
+    )
     expect(
         alike(weights.nan_to_num(), twice.nan_to_num()),
         "In training mode, features that should be equal differ.",
@@ -660,7 +663,9 @@ def dropped_from(yours, x, heads):
         "In training mode, an entry is neither zero nor that of eval mode / (1 - dropout).",
     )
     share = float(dropped[visible].float().mean())  # of 234 weights: one deviation is 0.03
-    expect(abs(share - P) < 0.2, "The share of zeros is far above or far below dropout.")
+    expect(
+        abs(share - P) < 0.2, "The share of visible weights that are zero is far from `dropout`."
+    )
     return dropped
 
 
@@ -671,7 +676,9 @@ def drops_nothing_in_eval_mode(student, probe, heads):
     whole = plain(x)
     last = read(whole, max(heads, 1))[..., -1, :]
     uneven = not alike(last, last[..., :1].expand(last.shape))
-    sentence = "Without dropout, an entry for the last token is not positive, or all are equal."
+    sentence = (
+        "Without dropout, an entry for the last token is not positive, or a head's are equal."
+    )
     expect((last > 0).all() and uneven, sentence)
 
     for _ in range(2):
@@ -759,7 +766,7 @@ def test_heads_stand_side_by_side(student, encodings):
     """Two heads of size 2 give each of three tokens a vector of size 4: (3, 4)."""
     context = student.new(MHA, 2, 0, 1, 2)(encodings, encodings, encodings)
 
-    tensor_like(context, (3, 4), "MultiHeadAttention(2, 0, 1, num_heads=2)")
+    tensor_like(context, (3, 4), "The result of MultiHeadAttention(2, 0, 1, num_heads=2)")
 
 
 @check(MHA, points=0.19, layer="parameters")
@@ -876,7 +883,7 @@ def test_heads_exchange_their_blocks(student, probe):
         other,
         torch.cat([second, first], dim=-1),
         "The context after the exchange",
-        "that before, with swapped blocks",
+        "that before with swapped blocks",
     )
 
 
@@ -890,7 +897,7 @@ def test_equal_heads_repeat_one_head(student, probe):
 
     all_attend(one, EVEN, 1, given)
     repeated = mixed(one, EVEN, 1, given).repeat(1, 3)
-    agrees(three, repeated, "The context of three equal heads", "that of one, repeated")
+    agrees(three, repeated, "The context of three equal heads", "the repeated context of one head")
 
 
 @check(MHA, points=0.19, layer="laws")
@@ -942,7 +949,7 @@ def test_heads_leave_encodings_and_mask_alone(student, probe):
     given = sources(probe, TWO, batched=False, scale=SMALL)
 
     kept = yours.keeps_inputs(*given, torch.ones(TWO.T_q, TWO.T_k).tril())
-    expect(kept, "The call changes its inputs.")
+    expect(kept, "The call changes one of its inputs.")
     all_attend(yours, TWO, 2, given)
 
 
@@ -1063,7 +1070,7 @@ def test_wrapper_reproduces_the_documented_context(student, reference, documente
     yours = student.new(WRAPPER, *sizes).load(drawn)
 
     context = documented["ch03.wrapper.context"]
-    context.matches(yours(batch), "MultiHeadAttentionWrapper(3, 2, 6, 0.0, 2)(batch)")
+    context.matches(yours(batch), "MultiHeadAttentionWrapper(3, 2, 6, 0.0, 2, False)(batch)")
 
 
 @check(WRAPPER, points=0.56, layer="probe")
@@ -1094,7 +1101,7 @@ def test_wrapper_uses_its_biases(student, reference, probe):
     yours, ours = causals(student, reference, probe, s, heads=s.H, bias=BIAS)
     x = tokens(probe, s.B, s.T, s.d_in)
 
-    agrees(yours(x), ours(x), "The context with biases")
+    agrees(yours(x), ours(x), "The context with qkv_bias=True")
 
 
 @check(WRAPPER, points=0.04, layer="laws", rules=("dtype",))
@@ -1135,7 +1142,7 @@ def test_wrapper_of_equal_heads_repeats_one_head(student, probe):
 
     mixes_tokens(one, s, 1, x)
     repeated = looked_back(one, s, 1, x).repeat(1, 1, 3)
-    agrees(three, repeated, "The context of three equal heads", "that of one, repeated")
+    agrees(three, repeated, "The context of three equal heads", "the repeated context of one head")
 
 
 @check(WRAPPER, points=0.15, layer="laws")

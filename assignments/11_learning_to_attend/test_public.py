@@ -331,7 +331,7 @@ def test_log_softmax_gives_probabilities_that_sum_to_one(student, probe):
     """The exponentials of each row sum to one."""
     found = log_softmax_of(student, probe.normal(T, V, scale=2))
 
-    agrees(found.exp().sum(dim=-1), torch.ones(T), "The sum of the probabilities of a row")
+    agrees(found.exp().sum(dim=-1), torch.ones(T), "The vector of sums of probabilities")
 
 
 @check("log_softmax", points=0.1, layer="laws")
@@ -354,7 +354,7 @@ def test_log_softmax_keeps_the_differences_of_logits(student, probe):
     logits = probe.normal(T, V, scale=2)
     found = log_softmax_of(student, logits)
 
-    agrees(found - found[:, :1], logits - logits[:, :1], "The difference of two entries")
+    agrees(found - found[:, :1], logits - logits[:, :1], "The matrix of differences in a row")
     even = log_softmax_of(student, torch.zeros(T, V))
     agrees(even, -torch.full((T, V), float(V)).log(), "For logits of 0, the result")
 
@@ -367,8 +367,8 @@ def test_log_softmax_takes_logits_of_any_size(student, probe):
     right = torch.tensor([[0.0, -2000, -2000], [-1000, 0, -1000], [-500, 0, -300]])[:, order]
 
     found = log_softmax_of(student, far)
-    expect(found.isfinite().all(), "For logits of 1000 and -1000, the result is not finite.")
-    agrees(found, right, "For logits of 1000 and -1000, the result")
+    expect(found.isfinite().all(), "For large logits, the result is not finite.")
+    agrees(found, right, "For large logits, the result")
 
 
 @check("log_softmax", points=0.05, layer="laws", rules=("dtype",))
@@ -501,7 +501,7 @@ def test_loss_is_a_mean(student, probe):
         loss_of(student, logits, targets),
         alone.mean(),
         "The loss of several predictions",
-        "the mean",
+        "the mean of their losses",
     )
 
 
@@ -632,7 +632,7 @@ def test_reader_draws_its_layers_in_order(student, reference, probe):
         drawn = reference.new("Reader", *sizes, seed=probe.seed).parameters()
 
         for name in LAYERS:
-            agrees(found[name].value, drawn[name].value, name)
+            agrees(found[name].value, drawn[name].value, f"{name} right after construction")
 
 
 @check("Reader", points=0.05, layer="parameters")
@@ -642,7 +642,9 @@ def test_reader_has_no_bias(student):
 
     expect(shapes, "Reader has no parameters.")
     for name, shape in shapes.items():
-        expect(len(shape) > 1, f"{name} is a bias; there should be none.")
+        expect(
+            len(shape) > 1, f"{name} has fewer than two axes, as a bias has; there should be none."
+        )
 
 
 @check("Reader", points=0.05, layer="parameters")
@@ -652,7 +654,7 @@ def test_reader_trains_all_its_parameters(student):
 
     for name, parameter in found.items():
         expect(parameter.requires_grad, f"{name} is not trained: requires_grad is False.")
-    expect(len(found) == 6, "Reader does not have the six parameters of the docstring.")
+    expect(len(found) == 6, "Reader does not have six parameters.")
 
 
 @check("Reader", points=0.1, layer="documented")
@@ -712,7 +714,7 @@ def test_reader_without_positions_knows_no_order(student, probe):
     found, moved = logits_of(reader, ids), logits_of(reader, ids[:, order])
 
     expect(differs(found[:, order], found), "Different tokens have nearly the same logits.")
-    agrees(moved, found[:, order], "The result for reordered tokens", "that before, reordered")
+    agrees(moved, found[:, order], "The result for reordered tokens", "that before in this order")
 
 
 @check("Reader", points=0.15, layer="laws")
@@ -773,7 +775,7 @@ def test_reader_turns_contexts_into_logits_linearly(student, probe):
         agrees(
             logits_of(reader, ids),
             2 * found,
-            "With doubled weights, the result",
+            f"With doubled {name}, the result",
             "twice the result",
         )
 
@@ -922,6 +924,17 @@ def test_step_leaves_alone_what_is_not_trained(student, probe):
     expect(differs(found["1.weight"].value, weight), "The trained parameter has hardly moved.")
     still = not found["0.weight"].requires_grad
     expect(still, "The step makes a frozen parameter trainable.")
+
+    embedding = student.new("nn.Embedding", V, D).load({"weight": table})
+    model = student.new("nn.Sequential", embedding, student.new("nn.Linear", D, V))
+    student.call("train_step", model, *draw_batch(probe), 1.0)
+    embedding.call("requires_grad_", requires_grad=False)
+    before = embedding.parameters()["weight"].value
+    student.call("train_step", model, *draw_batch(probe), 1.0)
+
+    found = embedding.parameters()["weight"].value
+    what = "A parameter that was frozen after the first step"
+    agrees(found, before, what, "its value before the second one")
 
 
 @check("train_step", points=0.1, layer="laws")
