@@ -48,7 +48,7 @@ DECODER = "DecoderAttention"
 QKV = ("W_query", "W_key", "W_value")
 LACKS = ("out_proj.bias",)  # if it is missing, only the checks of parameters fail
 BY_HAND = "In this exercise you build attention yourself: scores, softmax, weighted values."
-AT_ONCE = "Attend for all tokens at once."
+AT_ONCE = "Work on all tokens at once, without a loop."
 ONCE = "Project the new tokens only: the keys and values of all other tokens are in the cache."
 IN_PARTS, WHOLE = "The context of a text in parts", "that of the whole text"
 CUTS = ((2, 11), (5, 1, 7), (1,) * 13)
@@ -260,7 +260,7 @@ def test_heads_are_shared_as_documented(student, documented):
     repeated = student.call("repeat_heads", torch.arange(2).view(1, 2, 1, 1), 6)
 
     repeated = tensor_like(repeated, (1, 6, 1, 1), "The result")
-    documented["flash.groups"].matches(repeated.flatten(), "The key-value head of each query head")
+    documented["flash.groups"].matches(repeated.flatten(), "The key-value heads of the query heads")
 
 
 @check("repeat_heads", points=0.15, layer="probe")
@@ -354,7 +354,7 @@ def test_window_is_the_documented_one(student, documented):
     """Seven tokens and a window of three give the documented mask."""
     found = pattern(student.call("window_mask", 7, 3, 0), 7)
 
-    documented["modular.window"].matches(found, "window_mask(7, 3)")
+    documented["modular.window"].matches(found, "window_mask(7, 3, 0)")
 
 
 @check("window_mask", points=0.1, layer="probe")
@@ -392,7 +392,7 @@ def test_window_shows_a_token_itself_and_no_later_one(student, probe):
     T, window = 9 + probe.number % 17, 3
     rows = pattern(student.call("window_mask", T, window, 0), T)
 
-    agrees(rows.diagonal(), torch.ones(T).long(), "The entry of each token and its own key")
+    agrees(rows.diagonal(), torch.ones(T).long(), "The diagonal of the mask")
     expect(not rows.triu(1).any(), "A token sees a later token.")
 
 
@@ -403,7 +403,7 @@ def test_window_limits_what_each_token_sees(student, probe):
     rows = pattern(student.call("window_mask", T, window, 0), T)
 
     counts = torch.arange(1, T + 1).clamp(max=window)
-    agrees(rows.sum(1), counts, "The number of tokens that each token sees")
+    agrees(rows.sum(1), counts, "The vector of row sums")
 
 
 @check("window_mask", points=0.1, layer="laws")
@@ -587,7 +587,7 @@ def has_sizes(module, s):
     wanted = [(s.d_out, s.d_in), *[(s.d_keys, s.d_in)] * 2, (s.d_out, s.d_out), (s.d_out,)]
     found = [*module.shapes().values()]
     message = f"The parameters have the shapes {found}; they should have {wanted}."
-    expect(found == wanted, "The parameters have the wrong shapes.", message=message)
+    expect(found == wanted, "The list of the parameters' shapes is wrong.", message=message)
 
 
 def draws_in_order(student, reference, probe, name, sizes):
@@ -675,7 +675,7 @@ def test_groups_see_their_window(student, reference, probe):
         yours, ours = both_grouped(student, reference, probe, s, window)
         x = tokens(probe, s)
 
-        agrees(yours(x), ours(x), "The context")
+        agrees(yours(x), ours(x), f"The context with window={window}")
 
 
 def context_of(module, x, s):
@@ -751,10 +751,11 @@ def test_groups_see_the_past_and_not_the_future(student, probe):
         agrees(
             after[:, :3],
             before[:, :3],
-            "After a change of a later token, the context",
+            f"After a change of a later token, the context of earlier ones with window={window}",
             "that before",
         )
-        has_effect(before[:, 4:], after[:, 4:], "an earlier token")
+        where = f" on later ones with window={window}"
+        has_effect(before[:, 4:], after[:, 4:], "a token", where)
 
 
 @check(GROUPED, points=0.05, layer="laws")
@@ -778,7 +779,7 @@ def test_groups_keep_the_items_of_a_batch_apart(student, probe):
     for item in range(EIGHT.B):
         alone = context_of(yours, x[item : item + 1].contiguous(), EIGHT)
         agrees(alone, together[item : item + 1], "The result of an item alone", "that in the batch")
-    has_effect(together[0], together[1], "the item of a batch")
+    has_effect(together[0], together[1], "the item")
 
 
 @check(GROUPED, points=0.2, layer="laws", rules=("dtype",))
@@ -832,7 +833,9 @@ def test_groups_refuse_more_tokens_than_fit(student, probe):
         context_of(yours, tokens(probe, s, s.context), s)
         for T in (s.context + 1, 2 * s.context):
             refused = yours.refuses(tokens(probe, s, T))
-            is_refused(refused, "An input of more tokens than context_length")
+            is_refused(
+                refused, f"With window={window}, an input of more tokens than context_length"
+            )
 
 
 @check(GROUPED, points=0.05, layer="gradients", rules=("gradients",))
@@ -935,7 +938,7 @@ def test_rotation_is_still_right(student, reference, probe):
         given = (x, angles.cos(), angles.sin(), halves)
 
         ours = reference.call("apply_rotary", *given)
-        agrees(student.call("apply_rotary", *given), ours, "The result")
+        agrees(student.call("apply_rotary", *given), ours, f"The result with halves={halves}")
 
 
 @check("apply_rotary", points=0, layer="laws")
@@ -946,7 +949,7 @@ def test_rotation_still_keeps_the_lengths_of_pairs(student, probe):
 
     expect(bool((turned - x).abs().max() > EFFECT), "The vectors do not clearly change.")
     lengths = x.unflatten(-1, (-1, 2)).norm(dim=-1)
-    agrees(turned.unflatten(-1, (-1, 2)).float().norm(dim=-1), lengths, "The length of the pairs")
+    agrees(turned.unflatten(-1, (-1, 2)).float().norm(dim=-1), lengths, "The lengths of the pairs")
 
 
 @check("apply_rotary", points=0, layer="laws")
@@ -968,7 +971,8 @@ def extends(student, reference, probe, sizes):
         new = probe.normal(s.B, s.G, T, s.d), probe.normal(s.B, s.G, T, s.d)
 
         answers = [side.call("extend_cache", cache, *new, window) for side in (student, reference)]
-        yield extended(answers[0]), extended(answers[1])
+        when = " without a window" if window is None else " with a window"
+        yield extended(answers[0]), extended(answers[1]), when
 
 
 GROWING = (  # sizes, then tokens in the cache, tokens so far, new tokens, window
@@ -1002,17 +1006,17 @@ def test_extension_gives_old_and_new_tokens_and_a_cache(student):
     old, new = torch.ones(3, 2, 4, 5), torch.ones(3, 2, 2, 5)
     keys, values, cache = extended(student.call("extend_cache", (old, old, 9), new, new, 4))
 
-    for part, what in ((keys, "All keys"), (values, "All values")):
+    for part, what in ((keys, "The tensor of all keys"), (values, "The tensor of all values")):
         tensor_like(part, (3, 2, 6, 5), what)
-    for part, what in zip(cache[:2], ("The kept keys", "The kept values"), strict=True):
-        tensor_like(part, (3, 2, 3, 5), what)
+    for part, what in zip(cache[:2], ("keys", "values"), strict=True):
+        tensor_like(part, (3, 2, 3, 5), f"The {what} in the next cache")
 
 
 def kept_of(student, cache, new, window):
     """Return the keys in the next cache, of one text with one head of one feature."""
     x = torch.tensor(new, dtype=torch.float32).view(1, 1, -1, 1)
     _, _, (keys, _, _) = extended(student.call("extend_cache", cache, x, x, window))
-    return tensor_like(keys, (1, 1, window - 1, 1), "The kept keys").flatten()
+    return tensor_like(keys, (1, 1, window - 1, 1), "The keys in the next cache").flatten()
 
 
 @check("extend_cache", points=0.1, layer="documented")
@@ -1020,34 +1024,36 @@ def test_extension_slides_as_documented(student, documented):
     """A full cache of four tokens drops its oldest one as documented, also for a long prompt."""
     full = torch.tensor([1.0, 2.0, 3.0, 4.0]).view(1, 1, 4, 1)
     slid = kept_of(student, (full, full, 4), [5.0], 5)
-    documented["transformers.window.slid"].matches(slid, "The kept keys after one more token")
+    documented["transformers.window.slid"].matches(
+        slid, "The keys in the cache after one more token"
+    )
 
     long = kept_of(student, None, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 5)
-    documented["transformers.window.long"].matches(long, "The kept keys of six tokens")
+    documented["transformers.window.long"].matches(long, "The keys in the cache after six tokens")
 
 
 @check("extend_cache", points=0.22, layer="probe")
 def test_extension_gives_all_keys_and_values(student, reference, probe):
     """All keys and values are those of the cached tokens, followed by those of the new ones."""
-    for yours, ours in extends(student, reference, probe, GROWING):
-        agrees(yours[0], ours[0], "All keys")
-        agrees(yours[1], ours[1], "All values")
+    for yours, ours, when in extends(student, reference, probe, GROWING):
+        agrees(yours[0], ours[0], f"The tensor of all keys{when}")
+        agrees(yours[1], ours[1], f"The tensor of all values{when}")
 
 
 @check("extend_cache", points=0.22, layer="probe")
 def test_extension_keeps_the_right_tokens(student, reference, probe):
     """The next cache holds the keys and values of the right tokens, with and without a window."""
-    for yours, ours in extends(student, reference, probe, GROWING):
-        agrees(yours[2][0], ours[2][0], "The kept keys")
-        agrees(yours[2][1], ours[2][1], "The kept values")
+    for yours, ours, when in extends(student, reference, probe, GROWING):
+        agrees(yours[2][0], ours[2][0], f"The keys in the next cache{when}")
+        agrees(yours[2][1], ours[2][1], f"The values in the next cache{when}")
 
 
 @check("extend_cache", points=0.1, layer="probe")
 def test_extension_counts_all_tokens(student, reference, probe):
     """The third entry of the cache counts all tokens so far, the newest of which is kept."""
-    for yours, ours in extends(student, reference, probe, GROWING[:-1]):
+    for yours, ours, _ in extends(student, reference, probe, GROWING[:-1]):
         agrees(yours[2][2], ours[2][2], "The number of tokens so far")
-        newest = tensor(yours[2][1], "The kept values")[:, :, -1:]
+        newest = tensor(yours[2][1], "The values in the next cache")[:, :, -1:]
         agrees(newest, ours[2][1][:, :, -1:], "The value of the newest token")
 
 
@@ -1071,9 +1077,9 @@ def test_extension_is_the_same_in_any_parts(student, probe):
             everything, cache = grown(student, keys, values, sizes, window)
 
             after = f"after parts of {sizes}" if len(sizes) < 9 else "after 13 parts"
-            agrees(cache[0], keys[:, :, 13 - held :], f"The kept keys {after}")
-            agrees(cache[1], values[:, :, 13 - held :], f"The kept values {after}")
-            agrees(everything[:, :, -1:], keys[:, :, -1:], f"The newest of all keys {after}")
+            agrees(cache[0], keys[:, :, 13 - held :], f"The keys in the cache {after}")
+            agrees(cache[1], values[:, :, 13 - held :], f"The values in the cache {after}")
+            agrees(everything[:, :, -1:], keys[:, :, -1:], f"The newest key {after}")
             agrees(cache[2], 13, "The number of tokens so far")
 
 
@@ -1083,13 +1089,19 @@ def test_extension_with_a_long_window_keeps_everything(student, probe):
     s = ONE_PAIR
     cache, x = drawn_cache(probe, s, 4, 4), probe.normal(s.B, s.G, 3, s.d)
     kept = [
-        tensor(extended(student.call("extend_cache", cache, x, x, window))[2][0], "The kept keys")
+        tensor(
+            extended(student.call("extend_cache", cache, x, x, window))[2][0],
+            "The keys in the next cache",
+        )
         for window in (None, 8, 20, 3)
     ]
 
     for one in kept[1:3]:
         agrees(
-            one, kept[0], "The keys kept with a window larger than the text", "those without one"
+            one,
+            kept[0],
+            "The keys in the cache with a window larger than the text",
+            "those without one",
         )
     fewer = kept[3].ndim == 4 and kept[3].shape[2] < kept[0].shape[2]
     expect(fewer, "A short window does not keep fewer keys than no window.")
@@ -1103,8 +1115,11 @@ def test_extension_keeps_the_dtype(student, probe):
     for dtype, times in ((torch.float64, 1), (torch.float32, -1)):
         cache, new = (keys.to(dtype), values.to(dtype), seen), times * keys.to(dtype)
         everything, _, kept = extended(student.call("extend_cache", cache, new, new, 4))
-        same_dtype(tensor_like(everything, (s.B, s.G, 6, s.d), "All keys"), dtype, "All keys")
-        same_dtype(tensor(kept[1], "The kept values"), dtype, "The kept values")
+        what = "The tensor of all keys"
+        same_dtype(tensor_like(everything, (s.B, s.G, 6, s.d), what), dtype, what)
+        same_dtype(
+            tensor(kept[1], "The values in the next cache"), dtype, "The values in the next cache"
+        )
         found.append(everything.float())
     has_effect(*found, "the new keys")
 
@@ -1118,7 +1133,7 @@ def test_extension_leaves_its_arguments_alone(student, probe):
     kept = student.keeps_inputs("extend_cache", cache, x, -x, 4)
     expect(kept, "The call changes the cache, or the new keys and values.")
     found = [
-        tensor_like(answer[0], (s.B, s.G, 5, s.d), "All keys")
+        tensor_like(answer[0], (s.B, s.G, 5, s.d), "The tensor of all keys")
         for answer in (extended(student.call("extend_cache", cache, one, x, 4)) for one in (x, -x))
     ]
     has_effect(*found, "the new keys")
@@ -1184,7 +1199,8 @@ def test_marks_are_the_last_rows_of_the_whole_text(student, probe):
         whole = marks_of(student, C + T, 0, window)
 
         new = marks_of(student, T, C, window)
-        agrees(new, whole[C:], "The mask of the new tokens", "the end of that of the text")
+        what = f"The mask of the new tokens with window={window}"
+        agrees(new, whole[C:], what, "the end of that of the text")
         expect(
             0 < int(whole[C:].sum()) < whole[C:].numel(),
             "The mask hides no key, or it hides each of them.",
@@ -1199,7 +1215,7 @@ def test_marks_are_as_many_as_the_window(student, probe):
         counts = torch.arange(C + 1, C + T + 1).clamp(max=most)
         found = marks_of(student, T, C, window).sum(1)
 
-        agrees(found, counts, "The number of tokens that each token sees")
+        agrees(found, counts, "The vector of row sums")
 
 
 @check("cached_mask", points=0.05, layer="laws")
@@ -1209,7 +1225,7 @@ def test_marks_end_at_the_token_itself(student, probe):
     for window in (None, 2):
         new = marks_of(student, T, C, window)[:, C:]
 
-        agrees(new.diagonal(), torch.ones(T).long(), "The entry of each token and its own key")
+        agrees(new.diagonal(), torch.ones(T).long(), "The diagonal of the mask of new tokens")
         expect(not new.triu(1).any(), "A token sees a later token.")
 
 
@@ -1256,7 +1272,7 @@ def caches_tokens(student, probe, window, held):
     attention = student.new(DECODER, 24, 6, 3, window)
     _, (keys, values, _) = continued(attention(probe.normal(3, 5, 24)))
 
-    what = "in the cache of DecoderAttention(24, 6, 3)"
+    what = f"in the cache of DecoderAttention(24, 6, 3, window={window})"
     tensor_like(keys, (3, 3, held, 4), f"The keys {what}")
     tensor_like(values, (3, 3, held, 4), f"The values {what}")
 
@@ -1323,7 +1339,7 @@ def test_decoder_has_a_base_of_10000_by_default(student, reference, probe):
     yours = student.new(DECODER, s.d_out, s.H, s.G, None).load(weights, may_lack=LACKS)
 
     wanted, _ = decoder(reference, s, weights, base=10000.0)(x)
-    agrees(whole_context(yours, x), wanted, "The context")
+    agrees(whole_context(yours, x), wanted, "The context without the argument base")
 
 
 @check(DECODER, points=0.25, layer="probe")
@@ -1339,7 +1355,7 @@ def test_decoder_continues_from_the_cache_of_a_window(student, reference, probe)
         x, cache = tokens(probe, s, T), drawn_cache(probe, s, held, seen)
 
         context, _ = continued(yours(x, cache))
-        agrees(context, ours(x, cache)[0], "The context")
+        agrees(context, ours(x, cache)[0], f"The context with window={window}")
 
 
 CACHES = (  # sizes, window, tokens in the cache, tokens so far, new tokens
@@ -1353,27 +1369,28 @@ CACHES = (  # sizes, window, tokens in the cache, tokens so far, new tokens
 
 
 def caches(student, reference, probe):
-    """Yield the caches of the student and of the reference for several windows."""
+    """Yield the caches of the student and of the reference for several windows, and which one."""
     for s, window, held, seen, T in CACHES:
         yours, ours = both_decoders(student, reference, probe, s, window, base=100.0)
         x = tokens(probe, s, T)
         cache = drawn_cache(probe, s, held, seen) if seen else None
 
-        yield continued(yours(x, cache))[1], ours(x, cache)[1]
+        when = f" with window={window}"
+        yield continued(yours(x, cache))[1], ours(x, cache)[1], when
 
 
 @check(DECODER, points=0.1, layer="probe")
 def test_decoder_caches_rotated_keys(student, reference, probe):
     """The cached keys are those of the right tokens, rotated, the oldest token first."""
-    for yours, ours in caches(student, reference, probe):
-        agrees(yours[0], ours[0], "The keys in the cache")
+    for yours, ours, when in caches(student, reference, probe):
+        agrees(yours[0], ours[0], f"The keys in the cache{when}")
 
 
 @check(DECODER, points=0.05, layer="probe")
 def test_decoder_caches_values_as_they_are(student, reference, probe):
     """The cached values are those of the right tokens, not rotated, the oldest token first."""
-    for yours, ours in caches(student, reference, probe):
-        agrees(yours[1], ours[1], "The values in the cache")
+    for yours, ours, when in caches(student, reference, probe):
+        agrees(yours[1], ours[1], f"The values in the cache{when}")
 
 
 @check(DECODER, points=0.05, layer="probe")
@@ -1413,7 +1430,7 @@ def test_decoder_reads_through_a_window_in_any_parts(student, probe):
 
         full = whole_context(yours, x)
         for sizes in cuts:
-            agrees(in_parts(yours, x, sizes), full, IN_PARTS, WHOLE)
+            agrees(in_parts(yours, x, sizes), full, f"{IN_PARTS} with window={window}", WHOLE)
     others = whole_context(yours, torch.cat((x[:, 5:10], x[:, 5:]), dim=1))
     has_effect(full[:, 5:], others[:, 5:], "the tokens in a window")
 
@@ -1471,9 +1488,12 @@ def test_decoder_sees_the_past_and_not_the_future(student, probe):
         for text in (x, others)
     )
     agrees(
-        after[:, :2], before[:, :2], "After a change of a later token, the context", "that before"
+        after[:, :2],
+        before[:, :2],
+        "After a change of a later token, the context of earlier ones",
+        "that before",
     )
-    has_effect(before[:, 3:], after[:, 3:], "an earlier token")
+    has_effect(before[:, 3:], after[:, 3:], "a token", " on later ones")
 
 
 @check(DECODER, points=0.1, layer="laws")
@@ -1503,9 +1523,9 @@ def test_decoder_keeps_old_keys_and_adds_new_ones(student, probe):
         _, cache = continued(yours(x))
         for old, now in zip(cache[:2], continued(yours(new, tuple(cache)))[1], strict=False):
             shape = (s.B, s.G, stays + 2, s.d)
-            held = tensor_like(now, shape, "A part of the cache")
-            what = "The tokens that stay in the cache"
-            agrees(held[:, :, :stays], old[:, :, -stays:], what, "those before")
+            held = tensor_like(now, shape, f"A part of the cache with window={window}")
+            what = f"The part of the cache with window={window} that must stay"
+            agrees(held[:, :, :stays], old[:, :, -stays:], what, "that before")
             has_effect(held[:, :, -1], held[:, :, -2], "a new token")
 
 

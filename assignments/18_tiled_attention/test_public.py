@@ -139,10 +139,10 @@ def have_shapes(answer, context, logsumexp):
     return [tensor_like(one, shape, f"The {name}") for name, one, shape in shapes]
 
 
-def has_effect(before, after, what):
+def has_effect(before, after, what, on=""):
     """Fail the check if a change of *what* has left a result as it was, or made it NaN."""
     moved = before.numel() and bool((after - before).abs().max() > EFFECT)
-    expect(moved, f"A change of {what} has no clear effect.")
+    expect(moved, f"A change of {what} has no clear effect{on}.")
 
 
 def pair_keeps_dtype(student, exercise, *given, names=NAMES, **keywords):
@@ -156,7 +156,7 @@ def pair_keeps_dtype(student, exercise, *given, names=NAMES, **keywords):
         both.append(answer)
     for name, one, other in zip(names, *both, strict=True):
         like = tensor_like(other, tuple(one.shape), f"The {name}")
-        has_effect(one.float(), like, "all arguments")
+        has_effect(one.float(), like, "all arguments", f" on the {name}")
 
 
 def is_float(one):
@@ -167,12 +167,12 @@ def is_float(one):
 def keeps_pair_inputs(student, exercise, *given, names=NAMES):
     """Fail the check unless the arguments are unchanged and the first of them has an effect."""
     kept = student.keeps_inputs(exercise, *given)
-    expect(kept, f"{exercise} changes tensors that you pass to it.")
+    expect(kept, f"{exercise} changes a tensor that you pass to it.")
     before, after = (
         tensor(pair(student.call(exercise, first, *given[1:]), names)[0], f"The {names[0]}")
         for first in (given[0], given[0] + 1)
     )
-    has_effect(before, after, "the first argument")
+    has_effect(before, after, "the first argument", f" on the {names[0]}")
 
 
 TWO = ("maximum", "sum")
@@ -244,7 +244,7 @@ def test_running_numbers_do_not_depend_on_the_tile_size(student, probe):
 
     for tile_size in (1, 2, 4, 6):
         same_pair(online(student, scores, tile_size), wanted, TWO)
-    has_effect(wanted[1], online(student, scores / 4, 12)[1], "the scores")
+    has_effect(wanted[1], online(student, scores / 4, 12)[1], "the scores", " on the sum")
 
 
 @check("online_max_and_sum", points=0.15, layer="laws")
@@ -485,23 +485,31 @@ def test_tile_does_not_depend_on_the_order_of_its_keys(student, probe):
 
     before = tile_of(student, (queries, keys, values))
     same_pair(tile_of(student, (queries, keys[:, order], values[:, order])), before)
-    has_effect(before[0], tile_of(student, (queries, keys, values + 1))[0], "the values")
-    has_effect(before[1], tile_of(student, (queries, -keys, values))[1], "the keys")
+    has_effect(
+        before[0], tile_of(student, (queries, keys, values + 1))[0], "the values", " on the context"
+    )
+    has_effect(
+        before[1], tile_of(student, (queries, -keys, values))[1], "the keys", " on the logsumexp"
+    )
 
 
 @check("attend_tile", points=0.15, layer="laws")
 def test_tile_does_not_depend_on_hidden_keys(student, probe):
-    """A key that no query sees has no effect, and its value neither, but the others have one."""
+    """Keys that no query sees have no effect, and their values neither, but others have one.
+
+    Of two opposite keys, one has a far larger score than all visible keys.
+    """
     queries, keys, values = draw_attention(probe, B)
-    hidden = torch.arange(TK) == 2
+    hidden = (torch.arange(TK) == 2) | (torch.arange(TK) == 3)
     there = hidden[:, None]
-    moved = keys + torch.where(there, probe.normal(TK, D, scale=9), 0)
+    sign = torch.tensor([1.0, -1.0]).repeat(TK // 2)[:, None]
+    moved = keys + torch.where(there, sign * probe.normal(D, scale=FAR), 0)
     other = values + torch.where(there, probe.normal(TK, DV, scale=9), 0)
 
     before = tile_of(student, (queries, keys, values), SCALE, hidden)
     same_pair(tile_of(student, (queries, moved, other), SCALE, hidden), before)
     seen = tile_of(student, (queries, keys, values + 1), SCALE, hidden)
-    has_effect(before[0], seen[0], "the visible values")
+    has_effect(before[0], seen[0], "the visible values", " on the context")
 
 
 @check("attend_tile", points=0.1, layer="laws")
@@ -513,8 +521,8 @@ def test_tile_treats_each_item_alone(student, probe):
     for item in range(B):
         alone = tile_of(student, [one[item] for one in given])
         same_pair(alone, [one[item] for one in both])
-    for one in both:
-        has_effect(one[0], one[1], "the item of a batch")
+    for name, one in zip(NAMES, both, strict=True):
+        has_effect(one[0], one[1], "the item", f" on the {name}")
 
 
 @check("attend_tile", points=0.15, layer="laws")
@@ -542,7 +550,7 @@ def test_query_that_sees_nothing_depends_on_nothing(student, probe):
         agrees(one[:, 1], other[:, 1], f"The {name} of a query that sees no key")
     nothing = (before[1][:, 1] == -torch.inf).all()
     expect(nothing, "A query that sees no key must have a logsumexp of minus infinity.")
-    has_effect(before[0][:, 0], after[0][:, 0], "the visible values")
+    has_effect(before[0][:, 0], after[0][:, 0], "the visible values", " on the context")
 
 
 @check("attend_tile", points=0.1, layer="laws")
@@ -552,8 +560,8 @@ def test_no_scale_means_the_root_of_the_features(student, probe):
 
     usual = tile_of(student, given, D**-0.5)
     same_pair(tile_of(student, given, None), usual)
-    for one, other in zip(usual, tile_of(student, given, SCALE), strict=True):
-        has_effect(one, other, "the scale")
+    for name, *both in zip(NAMES, usual, tile_of(student, given, SCALE), strict=True):
+        has_effect(*both, "the scale", f" on the {name}")
 
 
 @check("attend_tile", points=0.15, layer="laws", rules=("dtype",))
@@ -688,8 +696,8 @@ def test_merging_does_not_depend_on_the_order(student, probe):
 
     before = merged(student, one, other)
     same_pair(merged(student, other, one), before)
-    for left, right in zip(before, merged(student, one, third), strict=True):
-        has_effect(left, right, "one side")
+    for name, *both in zip(NAMES, before, merged(student, one, third), strict=True):
+        has_effect(*both, "one side", f" on the {name}")
 
 
 @check("merge_tiles", points=0.1, layer="laws")
@@ -699,8 +707,8 @@ def test_merging_three_tiles_in_any_grouping(student, probe):
 
     first = merged(student, merged(student, one, two), three)
     same_pair(merged(student, one, merged(student, two, three)), first)
-    for left, right in zip(first, three, strict=True):
-        has_effect(left, right, "the sides that are merged")
+    for name, *both in zip(NAMES, first, three, strict=True):
+        has_effect(*both, "the sides that are merged", f" on the {name}")
 
 
 @check("merge_tiles", points=0.1, layer="laws")
@@ -739,8 +747,8 @@ def test_merging_nothing_with_nothing(student, probe):
     one, other = draw_side(probe, B), draw_side(probe, B)
 
     same_pair(merged(student, draw_nothing(), draw_nothing()), draw_nothing())
-    for left, right in zip(one, merged(student, one, other), strict=True):
-        has_effect(left, right, "the other side")
+    for name, *both in zip(NAMES, one, merged(student, one, other), strict=True):
+        has_effect(*both, "the other side", f" on the {name}")
 
 
 @check("merge_tiles", points=0.1, layer="laws", rules=("dtype",))
@@ -808,9 +816,8 @@ def test_causal_tiles_give_the_documented_context(student, documented, inputs):
 
     for tile_size in (1, 4, 5, 6):
         context = student.call("tiled_attention", *given, tile_size, causal=True)
-        documented["ch03.causal.context"].matches(
-            context, f"With tiles of {tile_size}, the context"
-        )
+        what = f"With causal=True and tiles of {tile_size}, the context"
+        documented["ch03.causal.context"].matches(context, what)
 
 
 @check("tiled_attention", points=0.1, layer="documented")
@@ -824,7 +831,7 @@ def test_causal_tiles_give_the_documented_heads(student, documented, inputs):
         answer = student.call("tiled_attention", *heads, tile_size, causal=True)
         context = tensor_like(answer, (size, 2, 6, 1), "The context of two heads")
         found = last(context.float().transpose(1, 2).flatten(-2)).detach()
-        what = f"With tiles of {tile_size}, the context after out_proj"
+        what = f"With causal=True and tiles of {tile_size}, the context after out_proj"
         documented["ch03.mha.context"].matches(found, what)
 
 
@@ -951,10 +958,18 @@ def test_causal_tiles_show_the_past_and_not_the_future(student, probe):
         for given in ((keys, values), (keys, other), (moved, values))
     )
     agrees(
-        after[:, :3], before[:, :3], "After a change of a later value, the context", "that before"
+        after[:, :3],
+        before[:, :3],
+        "After a change of a later value, the context of earlier queries",
+        "that before",
     )
-    agrees(later[:, :5], before[:, :5], "After a change of later keys, the context", "that before")
-    has_effect(before[:, 4:], after[:, 4:], "an earlier value")
+    agrees(
+        later[:, :5],
+        before[:, :5],
+        "After a change of later keys, the context of earlier queries",
+        "that before",
+    )
+    has_effect(before[:, 4:], after[:, 4:], "a value", " on later queries")
 
 
 @check("tiled_attention", points=0.15, layer="laws")
@@ -978,7 +993,7 @@ def test_tiles_treat_each_item_alone(student, probe):
     for item in range(B):
         alone = tiles(student, [one[item] for one in given], 4)
         agrees(alone, together[item], "The context of one item alone", "that in the batch")
-    has_effect(together[0], together[1], "the item of a batch")
+    has_effect(together[0], together[1], "the item")
 
 
 @check("tiled_attention", points=0.2, layer="laws")
@@ -1012,9 +1027,9 @@ def test_tiles_keep_the_dtype(student, probe):
         results = []
         for dtype, times in ((torch.float64, 1), (torch.float32, 2)):
             context = tiles(student, [times * one.to(dtype) for one in given], 4, causal)
-            same_dtype(context, dtype, "The context")
+            same_dtype(context, dtype, f"The context with causal={causal}")
             results.append(context.float())
-        has_effect(*results, "all arguments")
+        has_effect(*results, "all arguments", f" with causal={causal}")
 
 
 @check("tiled_attention", points=0.15, layer="laws", rules=("inputs_unchanged",))
@@ -1023,7 +1038,7 @@ def test_tiles_leave_their_arguments_alone(student, probe):
     queries, keys, values = draw_attention(probe, B)
 
     kept = student.keeps_inputs("tiled_attention", queries, keys, values, 4, *CAUSAL)
-    expect(kept, "tiled_attention changes tensors that you pass to it.")
+    expect(kept, "tiled_attention changes a tensor that you pass to it.")
     before, after = (tiles(student, (queries, keys, one), 4, *CAUSAL) for one in (values, -values))
     has_effect(before, after, "the values")
 
