@@ -131,7 +131,7 @@ class LiveSource:
                 if neighbours
                 else ranking.explanation(complete=complete)
             )
-            if evidence.alone and found.is_open:
+            if neighbours and found.is_open:
                 found = Explanation({})
             self.tried.update(evidence.tried(one) for one in ranking.checked.values() if one.key)
             if found.diagnoses:

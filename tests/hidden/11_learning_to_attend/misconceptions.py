@@ -884,8 +884,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The steps end at the first parameter without a gradient; only this parameter must "
-            "stay as it is."
+            "The steps end at the first parameter without a gradient; later ones with a gradient "
+            "must move, too."
         ),
         question="What happens to the parameters after one that the loss does not depend on?",
         when=("leaves loops early",),

@@ -750,8 +750,8 @@ MISCONCEPTIONS = (
         when=("calls att",),
         swaps=((PRE_NORM, FIRST_FROM_THE_NORM),),
         explanation=(
-            "The first shortcut starts after norm1: it adds the normalized features, but it must "
-            "add the features before the norm."
+            "In pre-norm, the first shortcut starts after norm1: it adds the normalized features, "
+            "but it must add the features before the norm."
         ),
         question=(
             "What must a pre-norm block return if attention and the feed-forward network return "
@@ -764,8 +764,8 @@ MISCONCEPTIONS = (
         when=("calls ff",),
         swaps=((PRE_NORM, SECOND_FROM_THE_NORM),),
         explanation=(
-            "The second shortcut starts after norm2: it adds the normalized features, but it must "
-            "add the features before the norm."
+            "In pre-norm, the second shortcut starts after norm2: it adds the normalized features, "
+            "but it must add the features before the norm."
         ),
         question=(
             "What must a pre-norm block return if attention and the feed-forward network return "

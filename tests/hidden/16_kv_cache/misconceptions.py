@@ -140,7 +140,7 @@ MISCONCEPTIONS = (
         exercise="lower_right_mask",
         when=("compares",),
         swaps=((TRIL, TRIL.replace("=past", "=past + 1")),),
-        explanation="Each query also sees the key after its own token, which must be hidden.",
+        explanation="A query also sees the key after its own token, which must be hidden.",
         question="Which keys may the first of two new tokens see?",
     ),
     # Masks in attention

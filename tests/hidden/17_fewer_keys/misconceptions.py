@@ -413,7 +413,7 @@ MISCONCEPTIONS = (
             "query heads share a head."
         ),
         question=(
-            "With 6 query heads and 2 key-value heads, which head do query heads 0, 1, 2 share?"
+            "With 6 query heads and 2 key-value heads, which head must query heads 0, 1, 2 share?"
         ),
     ),
     Misconception(
@@ -677,7 +677,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The keys that the new tokens see are cut to the last *window* ones; with several new "
-            "tokens, the first of them also see older keys."
+            "tokens, the first of them must also see older keys."
         ),
         question="Three tokens arrive, with a window of 4. How many keys do they see together?",
     ),
@@ -1505,7 +1505,7 @@ MISCONCEPTIONS = (
             "query heads share a head."
         ),
         question=(
-            "With 6 query heads and 2 key-value heads, which head do query heads 0, 1, 2 share?"
+            "With 6 query heads and 2 key-value heads, which head must query heads 0, 1, 2 share?"
         ),
     ),
     Misconception(

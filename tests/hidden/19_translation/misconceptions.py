@@ -239,8 +239,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The output of the attention is added to the normalized features; the shortcut must "
-            "start before the norm."
+            "In pre-norm, the output of the attention is added to the normalized features; the "
+            "shortcut must start before the norm."
         ),
         question="What must a pre-norm block return if its parts return zeros?",
     ),
@@ -254,8 +254,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The output of ff is added to the normalized features; the shortcut must start before "
-            "norm2."
+            "In pre-norm, the output of ff is added to the normalized features; the shortcut must "
+            "start before norm2."
         ),
         question="What must a pre-norm block return if its parts return zeros?",
     ),
@@ -353,8 +353,8 @@ MISCONCEPTIONS = (
             exercise="DecoderBlock",
             swaps=(swap,),
             explanation=(
-                f"The output of {part} is added to the normalized features; the shortcut must "
-                f"start before {norm}."
+                f"In pre-norm, the output of {part} is added to the normalized features; the "
+                f"shortcut must start before {norm}."
             ),
             question="What must a pre-norm block return if its parts return zeros?",
         )
@@ -436,8 +436,8 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "The memory is normalized once more; it must be used as it comes, because the "
-            "encoder's last norm has done it."
+            "In pre-norm, the memory is normalized once more; it must be used as it comes, because "
+            "the encoder's last norm has done it."
         ),
         question="Which tensors does norm2 normalize?",
     ),

@@ -630,7 +630,7 @@ MISCONCEPTIONS = (
 # The loop's variable is checked, not the argument from which the tokens come.
 OPERATORS = {
     "check_missing": (
-        "Wrong arguments do not raise a ValueError.",
+        "Some wrong arguments do not raise a ValueError.",
         "For which arguments does the docstring ask for a ValueError?",
     ),
     "check_wrong": (
