@@ -59,8 +59,9 @@ MISCONCEPTIONS = (
             ("heads.transpose(1, 2)", "heads"),
         ),
         explanation=(
-            "The features are viewed as (B, H, T, d) without moving an axis, so a head gets one "
-            "run of the numbers in memory, such as whole tokens, instead of its block of each token."
+            "The features are viewed as (B, H, T, d) without moving an axis, so a head gets "
+            "numbers that are together in memory, such as whole tokens, instead of its block of "
+            "each token."
         ),
         question=(
             "In memory, the features of one token are next to each other. Into which two axes can "
