@@ -664,7 +664,7 @@ def dropped_from(yours, x, heads):
     )
     share = float(dropped[visible].float().mean())  # of 234 weights: one deviation is 0.03
     expect(
-        abs(share - P) < 0.2, "The share of visible weights that are zero is far from `dropout`."
+        abs(share - P) < 0.2, "The result shows a share of zero weights that is far from `dropout`."
     )
     return dropped
 

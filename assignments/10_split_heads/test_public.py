@@ -776,7 +776,8 @@ def find_dropped(weights):
     expect(dropped.any(), "In training mode, no entry that should be a visible weight is zero.")
     share = float(dropped[..., VISIBLE].float().mean())  # of 468 weights: one deviation is 0.02
     expect(
-        abs(share - P) < 0.15, "The share of visible weights that are zero is far from `dropout`."
+        abs(share - P) < 0.15,
+        "The result shows a share of zero weights that is far from `dropout`.",
     )
     return dropped
 

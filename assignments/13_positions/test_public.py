@@ -542,7 +542,8 @@ def turns_towards_the_second(student, reference, probe, halves):
 
     one, other = turned.unbind(dim=-1)
     expect(
-        ((one > 0) & (one < 0.9999)).all(), "The first feature of a pair does not fall a little."
+        ((one > 0) & (one < 0.9999)).all(),
+        "After a small rotation, a first feature is outside its range.",
     )
     expect((other > EFFECT).all(), "The second feature of a pair does not clearly grow.")
 
