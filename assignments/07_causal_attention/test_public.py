@@ -728,7 +728,7 @@ def test_weights_drop_as_often_as_told(student, probe):
     # six standard deviations of a share among 680 weights
     expect(
         abs(float(dropped) - DROP) < 0.11,
-        "The share of visible weights that are zero is not close to `dropout`.",
+        "The result shows a share of zero weights that is not close to `dropout`.",
     )
 
 

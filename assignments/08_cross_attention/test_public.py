@@ -194,8 +194,8 @@ def test_attention_has_its_defaults(student, reference, encodings):
     given = {f"encodings_for_{name}": encodings for name in "qkv"}
 
     context = tensor_like(named(**given, mask=torch.ones(3, 3)), (3, 2), "The context")
-    without = "The context of a module without arguments"
-    agrees(plain(encodings, encodings, encodings), context, without, "that with them")
+    without = "The context without a mask, in a module without arguments,"
+    agrees(plain(encodings, encodings, encodings), context, without, "that with a mask of ones")
     expect(not alike(context, encodings), "The context vectors are the encodings.")
     expect(not alike(context[0], context[1]), "Two context vectors are equal.")
 
