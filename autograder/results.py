@@ -208,23 +208,31 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Holds the results of an exercise's checks, in the order in which they build on each other."""
+    """Holds the results of an exercise's checks, in the order in which they build on each other.
+
+    *uses* names the exercises that fail checks and that the student's code uses here.
+    """
 
     name: str
     checks: tuple[CheckResult, ...]
     score: float
     max_score: float
+    uses: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         force_setattr(self, "name", line(self.name, MAX_WORD))
+        force_setattr(self, "uses", tuple(line(name, MAX_WORD) for name in self.uses))
         _make_floats(self, "score", "max_score")
 
     @classmethod
-    def of(cls, name: str, checks: tuple[CheckResult, ...]) -> "ExerciseResult":
+    def of(
+        cls, name: str, checks: tuple[CheckResult, ...], uses: tuple[str, ...] = ()
+    ) -> "ExerciseResult":
         """Return the result of the exercise *name*, with the sums of the points of *checks*."""
         return cls(
             name=name,
             checks=checks,
+            uses=uses,
             score=add(check.points for check in checks),
             max_score=add(check.max_points for check in checks),
         )

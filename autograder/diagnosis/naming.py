@@ -113,8 +113,9 @@ def _in_checks(text: str) -> str:
 
 def in_some_checks(diagnosis: Diagnosis) -> Diagnosis:
     """Limit a sentence about the checks to some of them, because others contradict it."""
+    some = "" if " always " in diagnosis.explanation else IN_SOME_CHECKS
     said, title = (
-        text.replace(IN_CHECKS, IN_SOME_CHECKS) for text in (diagnosis.explanation, diagnosis.title)
+        text.replace(IN_CHECKS, some) for text in (diagnosis.explanation, diagnosis.title)
     )
     return replace(diagnosis, explanation=said, title=title)
 

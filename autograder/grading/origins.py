@@ -32,7 +32,7 @@ def report_copies(
         if one.name in copies and _is_wrong(one.checks):
             found = _of_origin(runner, submission, session, copies[one.name], one.name)
         is_better = _is_wrong(found) and (_is_named(found) or not _is_named(one.checks))
-        exercises.append(ExerciseResult.of(one.name, found) if is_better else one)
+        exercises.append(ExerciseResult.of(one.name, found, one.uses) if is_better else one)
     return replace(result, exercises=tuple(exercises))
 
 

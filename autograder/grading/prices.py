@@ -41,8 +41,9 @@ class Graded:
     """The checks of one exercise with their results, before any price.
 
     *given* maps the failed checks that pass with right neighbours to the names of these exercises.
-    *uncompared* are the checks whose printed value this version of torch does not compute.
-    *breaks_point* is true if the code breaks a rule that the stage teaches.
+    *uncompared* are the checks whose printed value this version of torch does not compute. *uses*
+    names the wrong exercises that the code uses here. *breaks_point* is true if the code breaks a
+    rule that the stage teaches.
     """
 
     checks: Sequence[CollectedCheck]
@@ -50,6 +51,7 @@ class Graded:
     given: Mapping[str, str]
     uncompared: frozenset[str] = frozenset()
     breaks_point: bool = False
+    uses: tuple[str, ...] = ()
 
     @property
     def exercise(self) -> str:
@@ -93,7 +95,7 @@ def priced(graded: Graded, grading: Grading) -> ExerciseResult:
     for check, result in zip(graded.checks, graded.results, strict=True):
         priced_ = _price(graded, check, result, grading)
         checks.append(_shared(priced_, grading.rule_share) if graded.breaks_point else priced_)
-    return ExerciseResult.of(graded.exercise, tuple(checks))
+    return ExerciseResult.of(graded.exercise, tuple(checks), graded.uses)
 
 
 def _price(

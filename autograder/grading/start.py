@@ -41,7 +41,7 @@ class Start:
             passed=[check.item for check in right if check not in self.uncompared],
             code=self.code,
             right=self.right,
-            wrong=[name for name in used if self.failures.get(name)],
+            wrong=[name for name, failed in self.failures.items() if failed and name in used],
         )
 
 

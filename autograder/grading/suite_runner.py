@@ -374,12 +374,13 @@ class SuiteRunner:
 
     def _diagnosed(self, stage: Stage, graded: Graded, start: Start) -> Graded:
         """Name the mistakes in an exercise that remain with right neighbours."""
-        found = self._examine(stage, start.submitted(graded))
+        submitted = start.submitted(graded)
+        found = self._examine(stage, submitted)
         results = [
             CheckOutcome(check, self.course.reveal, public=self.is_public).add_diagnosis(one, found)
             for check, one in zip(graded.checks, graded.results, strict=True)
         ]
-        return dataclasses.replace(graded, results=results)
+        return dataclasses.replace(graded, results=results, uses=tuple(submitted.wrong))
 
     def _examine(self, stage: Stage, submitted: Submitted) -> Mapping[str, Diagnosis]:
         """Name the mistakes in an exercise; a student's machine has only records for this."""

@@ -211,6 +211,7 @@ def _exercise(
         hints=tuple(zip(HINT_LABELS, filter(None, hints), strict=False)),
         given=_given(result),
         kept=kept_points(result.given, result.credited),
+        uses=result.uses,
         needs=tuple(dict.fromkeys(name for check in problems for name in check.needs)),
     )
 

@@ -86,9 +86,7 @@ MISCONCEPTIONS = (
         id="swaps_heads_with_features",
         exercise="split_heads",
         swaps=(("heads.transpose(1, 2)", "heads.transpose(2, 3)"),),
-        explanation=(
-            "The last two axes are swapped instead of heads and tokens, which gives (B, T, d, H)."
-        ),
+        explanation="The last two axes are swapped; those of heads and tokens must be swapped.",
         question=(
             "After the split, the axes are B, T, H, d. Which two must be swapped to give B, H, T, "
             "d?"
@@ -108,8 +106,8 @@ MISCONCEPTIONS = (
             ("x.view(B, T, num_heads, D // num_heads)", "x.view(B, T, D // num_heads, num_heads)"),
         ),
         explanation=(
-            "The number and the size of the heads are swapped: `D` features give D/num_heads heads "
-            "of size num_heads."
+            "The number and the size of the heads are swapped, so `D` features give D/num_heads "
+            "heads."
         ),
         question="If 12 features are split into 4 heads, how many does each head get?",
     ),

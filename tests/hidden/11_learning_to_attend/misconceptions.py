@@ -918,7 +918,7 @@ MISCONCEPTIONS = (
             ),
         ),
         explanation=(
-            "Before the step, the gradients are scaled down to a total norm of 1; they must be "
+            "Before the step, gradients with a total norm above 1 are scaled down; they must be "
             "used as they are."
         ),
         question="What does the docstring subtract from a parameter with a large gradient?",

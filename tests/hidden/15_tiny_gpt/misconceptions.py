@@ -778,8 +778,8 @@ MISCONCEPTIONS = (
         exercise="rate_at",
         swaps=(("(step - warmup) / (steps - warmup)", "step / steps"),),
         explanation=(
-            "The cosine begins at step 0, so the rate jumps after the warm-up; it must begin where "
-            "the warm-up ends."
+            "The cosine begins at step 0, so the rate is below the peak where the warm-up ends; it "
+            "must begin there."
         ),
         question="Which share of the cosine has passed at step `warmup`?",
     ),

@@ -170,7 +170,7 @@ MISCONCEPTIONS = (
         swaps=((VISIBLE, VISIBLE.replace("< window", "<= window")),),
         explanation=(
             "The window is one token too large: the query's own token counts, so only window - 1 "
-            "earlier tokens are in it."
+            "earlier tokens may be in it."
         ),
         question="Which tokens does a query see in a window of 1?",
     ),
