@@ -14,6 +14,8 @@ from autograder.course import Course
 from autograder.errors import CourseError, GraderError
 from autograder.grading.grade import grade_one
 from autograder.grading.suite_runner import open_suites
+from autograder.reports.feedback import Dependency
+from autograder.reports.feedback_builder import build_feedback
 from autograder.results import ExerciseResult, Outcome, Status, SubmissionResult
 from autograder.sandbox.session import Session
 from autograder.sandbox.supervisor import ForkServer
@@ -507,6 +509,28 @@ def test_the_page_of_a_right_exercise_says_what_to_fix(graded: Graded, write_cou
     assert (check.outcome, check.status, check.points) == (Outcome.PASSED, Status.OK, 2.0)
     assert check.message == "Right, with our double in place of yours. Fix double first."
     assert (check.diagnosis, result.given) == (None, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("quadruple", "uses"),
+    [
+        pytest.param("return 3 * double(double(x))", ("double",), id="through-the-wrong-one"),
+        pytest.param("return 3 * x", (), id="by-itself"),
+    ],
+)
+def test_a_wrong_exercise_says_which_wrong_ones_it_uses(
+    graded: Graded, write_course, quadruple: str, uses: tuple[str, ...]
+):
+    """What is seen of it may come from them, and its page says so above its first problem."""
+    course = write_course(chain_files("01_tiny"))
+    code = SQUARED + CHAIN.replace("return double(double(x))", quadruple)
+    result = graded(code, course=course)
+    page = {one.name: one for one in build_feedback(course, result).exercises}["quadruple"]
+    first = [block.text for block in page.problem if isinstance(block, Dependency)]
+
+    assert CHAIN.count("return double(double(x))") == 1
+    assert exercise_of(result, "quadruple").uses == uses
+    assert first == [f"It uses {one}, which fails checks, so look there first." for one in uses]
 
 
 @pytest.mark.parametrize(
