@@ -1,5 +1,6 @@
 """Keeps the observations of a submission while its checks run."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from autograder.diagnosis.observation import Failure, Observation, Submitted, status_of
@@ -41,8 +42,21 @@ class Start:
             passed=[check.item for check in right if check not in self.uncompared],
             code=self.code,
             right=self.right,
-            wrong=[name for name, failed in self.failures.items() if failed and name in used],
+            wrong=[name for name in used if self.failures.get(name)],
         )
+
+    def used(self, graded: Graded, wrong: Sequence[str]) -> tuple[str, ...]:
+        """Return the *wrong* exercises that the code of another uses, directly or through others.
+
+        What a check passes to the exercise counts, too.
+        """
+        found = {need for check in graded.checks for need in check.spec.needs}
+        left = {graded.exercise, *found}
+        while left:
+            new = self.code.uses(left.pop()) - found
+            found |= new
+            left |= new
+        return tuple(name for name in wrong if name in found - {graded.exercise})
 
 
 def needs_of(check: CollectedCheck) -> tuple[str, ...]:

@@ -255,7 +255,11 @@ class SuiteRunner:
             return tuple(ExerciseResult.of(one.exercise, tuple(one.results)) for one in graded)
         if self.course.grading.right_neighbours:
             graded = self._with_right_neighbours(stage, graded, session, start)
-        graded = [self._diagnosed(stage, one, start) for one in graded]
+        wrong = [one.exercise for one in graded if not all(map(one.holds, one.results))]
+        graded = [
+            dataclasses.replace(self._diagnosed(stage, one, start), uses=start.used(one, wrong))
+            for one in graded
+        ]
         return tuple(priced(one, self.course.grading) for one in graded)
 
     def run(self, item: pytest.Item, channel: Channel) -> Observation:
@@ -374,13 +378,12 @@ class SuiteRunner:
 
     def _diagnosed(self, stage: Stage, graded: Graded, start: Start) -> Graded:
         """Name the mistakes in an exercise that remain with right neighbours."""
-        submitted = start.submitted(graded)
-        found = self._examine(stage, submitted)
+        found = self._examine(stage, start.submitted(graded))
         results = [
             CheckOutcome(check, self.course.reveal, public=self.is_public).add_diagnosis(one, found)
             for check, one in zip(graded.checks, graded.results, strict=True)
         ]
-        return dataclasses.replace(graded, results=results, uses=tuple(submitted.wrong))
+        return dataclasses.replace(graded, results=results)
 
     def _examine(self, stage: Stage, submitted: Submitted) -> Mapping[str, Diagnosis]:
         """Name the mistakes in an exercise; a student's machine has only records for this."""

@@ -155,10 +155,15 @@ class ExerciseFeedback:
         """The first problem; empty if its mark and word are enough."""
         if self.first is None or self.unwritten or not self.first.blocks:
             return ()
+        return (*self.dependency, *self.first.titled)
+
+    @property
+    def dependency(self) -> tuple[Dependency, ...]:
+        """The sentence about the wrong exercises that it uses, if there are any."""
         names = " and ".join(self.uses)
         verb = "fail" if len(self.uses) > 1 else "fails"
         uses = f"It uses {names}, which {verb} checks, so look there first."
-        return (*([Dependency(uses)] if names else ()), *self.first.titled)
+        return (Dependency(uses),) if names else ()
 
     @property
     def line(self) -> int:
