@@ -112,11 +112,16 @@ def _in_checks(text: str) -> str:
 
 
 def in_some_checks(diagnosis: Diagnosis) -> Diagnosis:
-    """Limit a sentence about the checks to some of them, because others contradict it."""
-    some = "" if " always " in diagnosis.explanation else IN_SOME_CHECKS
-    said, title = (
-        text.replace(IN_CHECKS, some) for text in (diagnosis.explanation, diagnosis.title)
-    )
+    """Limit a sentence about the checks to some of them, because others contradict it.
+
+    One about what is always so needs no limit.
+    """
+    texts = diagnosis.explanation, diagnosis.title
+    if " always " in diagnosis.explanation:
+        said, title = (one.removeprefix(IN_CHECKS) for one in texts)
+        said, title = (f"{one[:1].upper()}{one[1:]}" for one in (said, title))
+    else:
+        said, title = (one.replace(IN_CHECKS, IN_SOME_CHECKS) for one in texts)
     return replace(diagnosis, explanation=said, title=title)
 
 

@@ -163,6 +163,9 @@ def test_what_other_checks_contradict_is_said_of_some_checks():
     assert in_some_checks(named).headline == "In some of the checks, the mask has no effect"
     assert in_some_checks(named).explanation == "In some of the checks, the mask has no effect."
 
+    always = replace(named, explanation="In the checks, the base has no effect; it is always 9.")
+    assert in_some_checks(always).explanation == "The base has no effect; it is always 9."
+
 
 def test_next_to_another_mistake_no_consequence_is_said():
     """A second mistake may end what follows from the first, but not what must be done."""
