@@ -27,9 +27,8 @@ from autograder.suite.forbidden import Answers, Need, missing_evidence
 VALUES: Final = frozenset({Layer.DOCUMENTED, Layer.PROBE, Layer.GRADIENTS})
 # These sentences contain no number, because hidden checks show none.
 KEPT: Final = "You keep a part of the points, because other properties of the result hold."
-READY_MADE: Final = (
-    "You keep only a part of the points, because a ready-made function does what this stage "
-    "teaches."
+BROKEN: Final = (
+    "You keep only a part of the points, because the code breaks a rule that this stage teaches."
 )
 BY_HEART: Final = (
     "This is correct, but it counts only if the result is also correct for other inputs."
@@ -145,7 +144,7 @@ def _shared(result: CheckResult, share: float) -> CheckResult:
     points = round(share * result.points, 3)
     if points == result.points:
         return result
-    message = f"{result.message}\n{READY_MADE}"
+    message = f"{result.message}\n{BROKEN}"
     return replace(result, points=points, message=message.lstrip("\n"))
 
 

@@ -48,7 +48,7 @@ class Start:
     def used(self, graded: Graded, wrong: Sequence[str]) -> tuple[str, ...]:
         """Return the *wrong* exercises that the code of another uses, directly or through others.
 
-        What a check passes to the exercise counts, too.
+        Exercises that a check passes to it count, too.
         """
         found = {need for check in graded.checks for need in check.spec.needs}
         left = {graded.exercise, *found}

@@ -102,16 +102,6 @@ MISCONCEPTIONS = (
         question="What does axis 1 count in scores of shape (B, T, T)?",
         when=("takes a softmax", "takes a maximum"),
     ),
-    Misconception(
-        id="starts_with_the_axes_of_a_batch",
-        exercise="SelfAttention",
-        swaps=(("row_dim: int = 0, col_dim: int = 1", "row_dim: int = 1, col_dim: int = 2"),),
-        explanation=(
-            "Without arguments, row_dim and col_dim are 1 and 2; their defaults must be 0 and 1."
-        ),
-        question="For which inputs must the class work if only d_model is given?",
-        when=("reads row_dim",),
-    ),
     # causal_mask
     Misconception(
         id="makes_a_vector_of_ones",
@@ -288,22 +278,6 @@ MISCONCEPTIONS = (
         explanation="Torch's ready-made attention does the work that you must do yourself.",
         question="Which four lines does that function replace?",
         when=("calls scaled_dot_product_attention | calls MultiheadAttention",),
-    ),
-    Misconception(
-        id="softmaxes_along_axis_one_under_a_mask",
-        exercise="MaskedSelfAttention",
-        swaps=(
-            (
-                "torch.softmax(visible, dim=self.col_dim)",
-                "torch.softmax(visible - visible.amax(dim=self.col_dim, keepdim=True), dim=1)",
-            ),
-        ),
-        explanation=(
-            "The softmax runs along axis 1, which counts the queries of a batch; it must run along "
-            "col_dim. (The maximum is subtracted along col_dim.)"
-        ),
-        question="What does axis 1 count in scores of shape (B, T, T)?",
-        when=("takes a softmax", "takes a maximum"),
     ),
     Misconception(
         id="hides_the_same_tokens_from_all",

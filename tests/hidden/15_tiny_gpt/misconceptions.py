@@ -778,8 +778,8 @@ MISCONCEPTIONS = (
         exercise="rate_at",
         swaps=(("(step - warmup) / (steps - warmup)", "step / steps"),),
         explanation=(
-            "The cosine begins at step 0, so the rate is below the peak where the warm-up ends; it "
-            "must begin there."
+            "The cosine begins at step 0, so the rate is below the peak after the warm-up; it must "
+            "begin where the warm-up ends."
         ),
         question="Which share of the cosine has passed at step `warmup`?",
     ),
@@ -867,7 +867,7 @@ MISCONCEPTIONS = (
         swaps=(("(1 + math.cos(math.pi * share)) / 2", "math.cos(math.pi / 2 * share)"),),
         explanation=(
             "The rate follows a quarter of a cosine wave, so it falls fastest at the end; it must "
-            "follow half a wave, which falls slowly there."
+            "follow half a wave, which falls slowly at both ends."
         ),
         question="What is (1 + cos(π · share)) / 2 in the middle, where share is 0.5?",
     ),

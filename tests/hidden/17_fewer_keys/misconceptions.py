@@ -686,8 +686,8 @@ MISCONCEPTIONS = (
         exercise="extend_cache",
         swaps=((FORGOTTEN, "forgotten = 0 if window is None or cache is None else min(T, K - T)"),),
         explanation=(
-            "As many tokens are dropped as arrive, so the cache stays as long as it was; its "
-            "length must depend on the window: at most window - 1 tokens."
+            "As many tokens are dropped as arrive, so the cache stays as long as it was; the "
+            "length of the cache must depend on the window: at most window - 1 tokens."
         ),
         question="Two tokens are cached, with a window of 8, and one arrives. Which must go?",
     ),
@@ -1537,7 +1537,7 @@ MISCONCEPTIONS = (
         ),
         explanation=(
             "The keys and values in the cache are already repeated, so the cache has H heads, and "
-            "new keys don't fit; it must hold only the G heads."
+            "new keys don't fit; the cache must hold only the G heads."
         ),
         question="How many heads do the keys in the cache need, H or G?",
     ),

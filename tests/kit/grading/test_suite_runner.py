@@ -521,7 +521,7 @@ def test_the_page_of_a_right_exercise_says_what_to_fix(graded: Graded, write_cou
 def test_a_wrong_exercise_says_which_wrong_ones_it_uses(
     graded: Graded, write_course, quadruple: str, uses: tuple[str, ...]
 ):
-    """What is seen of it may come from them, and its page says so above its first problem."""
+    """Its problems may come from them, and its page says so above the first one."""
     course = write_course(chain_files("01_tiny"))
     code = SQUARED + CHAIN.replace("return double(double(x))", quadruple)
     result = graded(code, course=course)
