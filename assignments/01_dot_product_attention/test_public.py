@@ -385,7 +385,7 @@ def test_normalize_by_sum_keeps_proportions(student, probe):
     shares = tensor_like(student.call("normalize_by_sum", scores), (T,))
 
     inside = (shares > 0).all() and (shares < 1).all()
-    expect(inside, "The scores are positive, but some weight is not between 0 and 1.")
+    expect(inside, "The scores are positive, but some weight is 0 or less, 1 or more, or NaN.")
     agrees(shares[3], 2 * shares[1], "The weight of a score that is twice as large")
 
 
