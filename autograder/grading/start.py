@@ -46,10 +46,12 @@ class Start:
         )
 
     def used(self, graded: Graded, wrong: Sequence[str]) -> tuple[str, ...]:
-        """Return the *wrong* exercises that the code of another uses, directly or through others.
+        """Return the *wrong* exercises that the code of a failed one uses, also through others.
 
         Exercises that a check passes to it count, too.
         """
+        if not self.failures.get(graded.exercise):
+            return ()
         found = {need for check in graded.checks for need in check.spec.needs}
         left = {graded.exercise, *found}
         while left:
