@@ -210,7 +210,7 @@ class CheckResult(msgspec.Struct, frozen=True, kw_only=True):
 class ExerciseResult(msgspec.Struct, frozen=True, kw_only=True):
     """Holds the results of an exercise's checks, in the order in which they build on each other.
 
-    *uses* names the exercises that fail checks and that a failed exercise uses in the student's code.
+    *uses* names the exercises that fail checks and that the code of a failed exercise uses.
     """
 
     name: str
