@@ -20,7 +20,7 @@ from autograder.diagnosis.mistakes.kinds import (
     otherwise_at,
     plain_at,
 )
-from autograder.diagnosis.vocabulary import alternatives
+from autograder.diagnosis.vocabulary import alternatives, capital
 from autograder.results import FIRST, SECOND, SEVERAL, TOGETHER, Diagnosis, title_of
 
 MAX_NAMED = 3  # mistakes in one sentence; more would not help
@@ -118,8 +118,7 @@ def in_some_checks(diagnosis: Diagnosis) -> Diagnosis:
     """
     texts = diagnosis.explanation, diagnosis.title
     if " always " in diagnosis.explanation:
-        said, title = (one.removeprefix(IN_CHECKS) for one in texts)
-        said, title = (f"{one[:1].upper()}{one[1:]}" for one in (said, title))
+        said, title = (capital(one.removeprefix(IN_CHECKS)) for one in texts)
     else:
         said, title = (one.replace(IN_CHECKS, IN_SOME_CHECKS) for one in texts)
     return replace(diagnosis, explanation=said, title=title)
