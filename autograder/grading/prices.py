@@ -57,6 +57,16 @@ class Graded:
         """The exercise of all checks."""
         return self.checks[0].spec.exercise
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """The other exercises that checks pass to this one."""
+        return frozenset(need for check in self.checks for need in check.spec.needs)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every check passes, perhaps with right neighbours."""
+        return all(map(self.holds, self.results))
+
     def holds(self, result: CheckResult) -> bool:
         """Whether a check passes, perhaps with right neighbours."""
         return result.outcome is Outcome.PASSED or result.name in self.given

@@ -32,8 +32,7 @@ class Start:
     def submitted(self, graded: Graded) -> Submitted:
         """Return the evidence about an exercise; a check may pass with right neighbours."""
         failed = self.failures[graded.exercise]
-        needs = {need for check in graded.checks for need in check.spec.needs}
-        used = needs | self.code.uses(graded.exercise) if failed else needs
+        used = graded.needs | self.code.uses(graded.exercise) if failed else graded.needs
         pairs = zip(graded.checks, graded.results, strict=True)
         right = [check for check, result in pairs if graded.holds(result)]
         return Submitted(
@@ -52,13 +51,10 @@ class Start:
         """
         if not self.failures.get(graded.exercise):
             return ()
-        found = {need for check in graded.checks for need in check.spec.needs}
-        left = {graded.exercise, *found}
-        while left:
-            new = self.code.uses(left.pop()) - found
-            found |= new
-            left |= new
-        return tuple(name for name in wrong if name in found - {graded.exercise})
+        found = [graded.exercise, *graded.needs]
+        for name in found:  # the loop extends the list
+            found += self.code.uses(name).difference(found)
+        return tuple(name for name in wrong if name in found[1:])
 
 
 def needs_of(check: CollectedCheck) -> tuple[str, ...]:

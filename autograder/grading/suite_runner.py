@@ -255,7 +255,7 @@ class SuiteRunner:
             return tuple(ExerciseResult.of(one.exercise, tuple(one.results)) for one in graded)
         if self.course.grading.right_neighbours:
             graded = self._with_right_neighbours(stage, graded, session, start)
-        wrong = [one.exercise for one in graded if not all(map(one.holds, one.results))]
+        wrong = [one.exercise for one in graded if not one.is_right]
         graded = [
             dataclasses.replace(self._diagnosed(stage, one, start), uses=start.used(one, wrong))
             for one in graded
@@ -412,7 +412,7 @@ class SuiteRunner:
                 with session.followed_by(neighbours.code(used)) as second:
                     passed = [check.name for check in failed if self._passes(check, second)]
             found.append(dataclasses.replace(one, given=dict.fromkeys(passed, " and ".join(used))))
-            wrong += [] if all(map(found[-1].holds, one.results)) else [one.exercise]
+            wrong += [] if found[-1].is_right else [one.exercise]
         return found
 
     def _passes(self, check: CollectedCheck, session: Session) -> bool:
