@@ -87,10 +87,10 @@ def explain_missing(error: BaseException | None, request: Request, owner: str) -
     """Describe code that lacks the parameters which *request* sets in the class *owner*."""
     is_missing = getattr(error, "status", None) is Status.MISSING
     names = list(request.kwargs)
-    if not (is_missing and names and str(error).startswith("torch lists no parameter ")):
+    missing = re.match(r"torch lists no parameter (\S+)", str(error))
+    if not (is_missing and names and missing):
         return None
-    missing = str(error).split()[4].rstrip(";.")
-    names.sort(key=missing.__ne__)
+    names.sort(key=missing[1].rstrip(";.").__ne__)
     listed = f"{', '.join(names[:MAX_NAMES])}, …"
     if len(names) <= MAX_NAMES:
         listed = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
