@@ -10,6 +10,21 @@ CALL_CAUSAL = "[head(x) for head in self.heads]"
 JOIN_CAUSAL = "torch.cat(contexts, dim=-1)"
 OUT = "nn.Linear(num_heads * {0}, num_heads * {0}, bias=False)"
 
+
+def written_out(root: str, context: str) -> str:
+    """Return code of the wrapper's heads that divides by the *root* and appends the *context*."""
+    return (
+        "[]\n"
+        "        for head in self.heads:\n"
+        "            if len(head.mask) < (T := x.shape[1]):\n"
+        "                raise ValueError\n"
+        "            keys, values = head.W_key(x), head.W_value(x)\n"
+        f"            scores = head.W_query(x) @ keys.mT / {root}\n"
+        "            scores = scores.masked_fill(head.mask[:T, :T], -torch.inf)\n"
+        f"            contexts.append({context})"
+    )
+
+
 MISCONCEPTIONS = (
     # Attention
     Misconception(
@@ -246,16 +261,9 @@ MISCONCEPTIONS = (
         swaps=(
             (
                 CALL_CAUSAL,
-                (
-                    "[]\n"
-                    "        for head in self.heads:\n"
-                    "            if len(head.mask) < (T := x.shape[1]):\n"
-                    "                raise ValueError\n"
-                    "            keys, values = head.W_key(x), head.W_value(x)\n"
-                    "            size = len(self.heads) * keys.shape[-1]\n"
-                    "            scores = head.W_query(x) @ keys.mT / size**0.5\n"
-                    "            scores = scores.masked_fill(head.mask[:T, :T], -torch.inf)\n"
-                    "            contexts.append(head.dropout(scores.softmax(-1)) @ values)"
+                written_out(
+                    "(len(self.heads) * keys.shape[-1]) ** 0.5",
+                    "head.dropout(scores.softmax(-1)) @ values",
                 ),
             ),
         ),
@@ -343,16 +351,7 @@ MISCONCEPTIONS = (
         swaps=(
             (
                 CALL_CAUSAL,
-                (
-                    "[]\n"
-                    "        for head in self.heads:\n"
-                    "            if len(head.mask) < (T := x.shape[1]):\n"
-                    "                raise ValueError\n"
-                    "            keys, values = head.W_key(x), head.W_value(x)\n"
-                    "            scores = head.W_query(x) @ keys.mT / keys.shape[-1] ** 0.5\n"
-                    "            scores = scores.masked_fill(head.mask[:T, :T], -torch.inf)\n"
-                    "            contexts.append(head.dropout(scores.softmax(-1) @ values))"
-                ),
+                written_out("keys.shape[-1] ** 0.5", "head.dropout(scores.softmax(-1) @ values)"),
             ),
         ),
         explanation=(
